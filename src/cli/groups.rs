@@ -35,19 +35,7 @@ fn group(command: &clap::Command, title: &str, names: &[&str]) -> String {
     format!("\n{title}:\n{}", names.iter().map(line).collect::<String>())
 }
 
-#[cfg(test)]
-mod tests {
-    use std::collections::BTreeSet;
-
-    use super::{GROUPS, command};
-
-    #[test]
-    fn every_command_is_in_one_group() {
-        let command = command();
-        let shown: BTreeSet<&str> =
-            command.get_subcommands().filter(|it| !it.is_hide_set()).map(clap::Command::get_name).collect();
-        let grouped: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
-        assert_eq!(grouped.len(), shown.len(), "one is in two groups");
-        assert_eq!(grouped.into_iter().collect::<BTreeSet<_>>(), shown);
-    }
+/// True if `word` is the name of a command that the help lists.
+pub fn is_command(word: &str) -> bool {
+    GROUPS.iter().any(|(_, names)| names.contains(&word))
 }

@@ -2,6 +2,8 @@
 
 use clap::error::ErrorKind;
 
+use super::groups::is_command;
+
 /// The option whose default a variable sets.
 const VARIABLE: (&str, &str) = ("--device", "SNUFFER_DEVICES");
 
@@ -13,13 +15,12 @@ pub fn line(error: &clap::Error, typed: &[String]) -> Option<String> {
     let text = error.render().to_string();
     let mut paragraphs = text.split("\n\n");
     let said = joined(paragraphs.next().unwrap_or_default());
-    let said = said.strip_prefix("error: ").unwrap_or(&said).replace("'", "`");
+    let said = said.strip_prefix("error: ").unwrap_or(&said).replace('\'', "`");
     // How to pass an unknown option as a value is of no use: no argument begins with a dash.
     let is_tip = |part: &&str| part.trim_start().starts_with("tip: ") && !part.contains("as a value");
-    let tip = paragraphs.clone().find(is_tip).map(|tip| joined(tip).replace("tip: ", "; ").replace("'", "`"));
-    let usage = paragraphs.find_map(|part| part.trim_start().strip_prefix("Usage: ")).unwrap_or("snuffer");
-    let words = usage.split_whitespace().take_while(|word| !word.starts_with(['<', '[', '-']));
-    let help = words.collect::<Vec<_>>().join(" ");
+    let tip = paragraphs.find(is_tip).map(|tip| joined(tip).replace("tip: ", "; ").replace('\'', "`"));
+    let command = typed.iter().skip(1).find(|word| is_command(word));
+    let help = command.map_or_else(|| "snuffer".to_string(), |command| format!("snuffer {command}"));
     let said = by_variable(&said, typed).unwrap_or(said);
     Some(format!("{said}{}; see `{help} --help`", tip.unwrap_or_default()))
 }

@@ -186,7 +186,7 @@ impl Found {
         const SHOWN: usize = 8;
         let (shown, rest) = self.causes.split_at(self.causes.len().min(SHOWN));
         let findings: usize = rest.iter().map(|group| group.findings).sum();
-        (shown, (!rest.is_empty()).then(|| format!("and {findings} of {} more causes", rest.len())))
+        (shown, (!rest.is_empty()).then(|| format!("and {findings} findings of {} more causes", rest.len())))
     }
 }
 

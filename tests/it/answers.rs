@@ -10,15 +10,16 @@ use snuffer::report::{Answer, Blame};
 
 use crate::kept::regressions;
 
-const LABELS: &str = "op = \"loss.cross_entropy\"\n[inputs.inp]\ndtype = \"f32\"\nshape = [4, 10]\nvalues = { fill = 1 }\n\
+const LABELS: &str = "op = \"loss.cross_entropy\"\n[inputs.inp]\ndtype = \"f32\"\nshape = [4, 10]\nvalues = { list = [ONES] }\n\
                       [inputs.target]\ndtype = \"u32\"\nshape = [4]\nvalues = { list = [0, 3, 10, 1] }\n";
 const NARROW: &str = "op = \"tensor.narrow\"\nparams = { dim = 0, start = 1, len = 4 }\n\
-                      [inputs.x]\ndtype = \"f32\"\nshape = [4]\nvalues = { fill = 1 }\n";
+                      [inputs.x]\ndtype = \"f32\"\nshape = [4]\nvalues = { list = [1.0, 1.0, 1.0, 1.0] }\n";
 const UNARY: &str = "op = \"tensor.OP\"\n[inputs.x]\ndtype = \"f32\"\nshape = [1]\nvalues = { list = [VALUE] }\n";
 
 /// The answer about a case on the CPU.
 fn answer(text: &str) -> Answer {
-    let case = Case::parse(text).unwrap_or_else(|error| panic!("{error}: {text}"));
+    let case =
+        Case::parse(&text.replace("ONES", &["1.0"; 40].join(", "))).unwrap_or_else(|error| panic!("{error}: {text}"));
     let mut executor = Executor::start(&[Device::Cpu], &WorkerSpec::default()).expect("a worker starts");
     let observations = executor.observe(&case, Deadline::Full).expect("the harness survives");
     let evidence = Evidence::new(ops::find(&case.op).expect("registered"), &case, &observations);

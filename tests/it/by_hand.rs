@@ -144,7 +144,11 @@ fn new_writes_a_case_from_shapes_and_values() {
             "--target 0.5: has the value 0.5, which i64 cannot hold",
         ),
         (&["loss.cross_entropy", "--inp", "4xten", "--target", "0"], "`ten` is not a size; a shape is written 4x10"),
-        (&["loss.cross_entropy", "--imp", "4x10", "--target", "0"], "loss.cross_entropy has no param `imp`"),
+        (
+            &["loss.cross_entropy", "--imp", "4x10", "--target", "0"],
+            "loss.cross_entropy has no argument `--imp`; did you mean `--inp`?",
+        ),
+        (&["loss.cross_entropy", "--logits", "4x10"], "has no argument `--logits`; it has --inp, --target"),
         (&["loss.cross_entropy", "inp"], "`inp` has no name; write --NAME VALUE"),
         (&["loss.cross_entropy", "--inp"], "--inp has no value"),
         (&["loss.cros_entropy"], "did you mean `loss.cross_entropy`?"),

@@ -4,7 +4,8 @@ use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
-use snuffer::cli::duration;
+use clap::CommandFactory;
+use snuffer::cli::{Cli, duration};
 
 pub use crate::output::{code, text};
 
@@ -97,8 +98,16 @@ fn a_user_error_is_one_clear_line_and_exits_with_1() {
         ("", vec!["coverage", "--device", "cpu", "corpora/regressions"], "no simulated device executed anything"),
         ("", vec!["hunt", "--resume"], "there is no campaign to resume"),
         ("", vec!["hunt", "--device", "tpu"], "`tpu` is not a device; use `cpu`, `cuda:0` or `sim:0`"),
-        ("", vec!["hunt", "--time", "soon"], "write at most 100 years, such as `90s`, `5m` or `250ms`"),
-        ("", vec!["hunt", "--time", "18000000000000000000s"], "write at most 100 years"),
+        ("", vec!["replay", "x", "--fast"], "unexpected argument `--fast` found; see `snuffer replay --help`"),
+        ("", vec!["guard", "x", "--ids", "a", "--classes", "5"], "--ids needs --vocabulary"),
+        ("", vec!["guard", "x", "--finite", "a"], "there is no file x"),
+        ("", vec!["regressions", "tensor.gater"], "nothing matches `tensor.gater`; did you mean `tensor.gather`?"),
+        (
+            "",
+            vec!["hunt", "--time", "soon"],
+            "write a time of at most 100 years, such as `90s`, `5m` or `250ms`; see `snuffer hunt --help`",
+        ),
+        ("", vec!["hunt", "--time", "18000000000000000000s"], "write a time of at most 100 years"),
         ("", vec!["hunt", "--memory", "17592186044416"], "17592186044416 is not in 1..=17592186044415"),
         ("", vec!["hunt", "--jobs", "18446744073709551615"], "is not in 1..=1024"),
         ("", vec!["hunt", "--jobs", "0"], "0 is not in 1..=1024"),
@@ -156,5 +165,44 @@ fn durations_have_a_unit_or_are_seconds() {
     }
     for text in ["", "soon", "-1s", "5 parsecs", "inf", "nan", "18000000000000000000s", "99999999999999999999999h"] {
         assert!(duration(text).is_err(), "{text}");
+    }
+}
+
+#[test]
+fn the_help_lists_every_command_once_in_a_group() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let help = text(&command(folder.path(), &["--help"]).output().expect("snuffer starts").stdout);
+    for shown in Cli::command().get_subcommands().filter(|it| !it.is_hide_set()) {
+        let head = format!("  {} ", shown.get_name());
+        assert_eq!(help.lines().filter(|line| line.starts_with(&head)).count(), 1, "{head}: {help}");
+    }
+    assert!(help.contains("\nFirst steps:\n  demo ") && help.contains("\nOptions:\n"), "{help}");
+}
+
+#[test]
+fn a_wrong_variable_is_named_instead_of_the_option_that_nobody_typed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let output = command(folder.path(), &["replay", "x"]).env("SNUFFER_DEVICES", "tpu").output().expect("it starts");
+    let said = text(&output.stderr);
+    assert!(code(&output) == 1 && said.contains("for the variable SNUFFER_DEVICES: `tpu` is not a device"), "{said}");
+}
+
+#[test]
+fn a_call_that_candle_rejects_ends_with_6_and_says_what_is_invalid() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("label.toml");
+    let new = command(folder.path(), &["new", "loss.cross_entropy", "--inp", "4x10", "--target", "0,3,10,1"]);
+    std::fs::write(&file, { new }.output().expect("a case").stdout).expect("written");
+    let file = file.to_str().expect("a path");
+    for (command_line, expected, is) in [
+        (&["replay", file][..], "answer    your call is invalid: label 10 of 10 classes, at [2] of target\n", 6),
+        (&["replay", file, "--json"], "\"blame\":\"call\"", 6),
+        (&["minimize", file], "there is nothing to minimize: your call is invalid: label 10 of 10 classes", 1),
+        (&["import", file], "the call is invalid: label 10 of 10 classes, at [2] of target\n", 0),
+    ] {
+        let output = command(folder.path(), command_line).output().expect("it starts");
+        let said = text(&output.stdout) + &text(&output.stderr);
+        assert!(said.contains(expected), "{command_line:?}: {said}");
+        assert_eq!(code(&output), is, "{command_line:?}: {said}");
     }
 }

@@ -15,24 +15,27 @@ const HUNT: [&str; 9] = ["hunt", "--ops", "op.softmax_last_dim", "--cases", "300
 const SENTENCE: &str = "op.softmax_last_dim returns no gradient, without an error";
 
 #[test]
-fn a_hunt_prints_a_line_for_each_new_finding_that_ends_with_its_replay_and_exits_with_2() {
+fn a_hunt_prints_a_line_for_each_cause_that_ends_with_a_replay_and_exits_with_2() {
     let store = tempfile::tempdir().expect("a folder");
     let output = snuffer(store.path(), &HUNT);
     let shown = text(&output.stdout);
     assert_eq!(code(&output), 2, "{shown}{}", text(&output.stderr));
     let lines: Vec<&str> = shown.lines().filter(|line| line.contains(SENTENCE)).collect();
-    // Once when it is found, and once in the summary.
-    assert!(lines.len() == 2 && lines[0] == lines[1] && lines[0].starts_with("wrong "), "{shown}");
-    assert!(!shown.contains("expected a gradient") && shown.lines().count() <= 40, "{shown}");
-    let counts = "\n6 new findings\n  2 wrong, 1 crash, 1 refusal, 2 limit\n  4 known: kept as regressions\n";
+    // Once when it is found, with its cause, and once in the summary.
+    assert!(lines.len() == 2 && lines.iter().all(|line| line.starts_with("wrong ")), "{shown}");
+    let cause = "        (known: The fused softmax, norms and rope have no\n";
+    assert!(shown.contains(&format!("{}\n{cause}", lines[0])), "{shown}");
+    assert!(!shown.contains("expected a gradient") && shown.lines().count() <= 60, "{shown}");
+    let counts = "\n6 findings, all of 6 known causes\n  2 wrong, 1 crash, 1 refusal, 2 limit\n";
     assert!(shown.contains("300 cases of 1 op on cpu in ") && shown.contains(counts), "{shown}");
-    let (_, id) = lines[0].split_once(" replay ").expect("a command");
+    assert!(shown.ends_with("\nexit code 2: findings\n"), "{shown}");
+    let (_, id) = lines[1].split_once(" replay ").expect("a command");
     let replayed = snuffer(store.path(), &["replay", id]);
     assert!(code(&replayed) == 2 && text(&replayed.stdout).contains("verdict   FAIL"), "{id}");
     let repeated = snuffer(store.path(), &["replay", id, "--times", "3"]);
     assert!(text(&repeated.stdout).contains("times     3 of 3 identical to the byte"));
     let again = text(&snuffer(store.path(), &HUNT).stdout);
-    assert!(!again.contains(SENTENCE) && again.contains("\n0 new findings\n"), "{again}");
+    assert!(!again.contains(SENTENCE) && again.contains("\n0 findings\n"), "{again}");
 }
 
 #[test]
@@ -58,7 +61,10 @@ fn progress_without_a_terminal_is_a_line_on_standard_error_every_ten_seconds() {
     let (shown, progress) = (text(&output.stdout), text(&output.stderr));
     // On a busy machine the canary takes seconds, too.
     assert!(matches!(progress.lines().count(), 1 | 2) && progress.contains(" s: cpu "), "{progress}");
-    assert!(progress.contains(" cases, ") && progress.ends_with("/s, 0 new\n") && !shown.contains(" s: "), "{shown}");
+    assert!(
+        progress.contains(" cases, ") && progress.ends_with("/s, 0 findings\n") && !shown.contains(" s: "),
+        "{shown}"
+    );
 }
 
 #[test]

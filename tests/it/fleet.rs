@@ -99,7 +99,7 @@ fn cases_from_a_fuzzer_become_findings() {
     let (names, tally) = found(&store);
     assert_eq!((tally.total.cases, tally.total.passed, tally.total.failed), (3, 1, 2));
     assert!(names.contains("loss.nll--contract--invalid-not-refused--label-out-of-range"), "{names:?}");
-    assert!(shown.contains("\n1 new finding\n  1 refusal\n  1 known: kept as regressions\n"), "{shown}");
+    assert!(shown.contains("\n1 finding, all of 1 known cause\n  1 refusal\n"), "{shown}");
     let resumed = snuffer(&["hunt", "--resume", "--store", paths[1]]);
     assert_eq!(resumed.status.code(), Some(1), "an import cannot be resumed");
     assert_eq!(snuffer(&["import", "no-such-folder", "--store", paths[1]]).status.code(), Some(1));

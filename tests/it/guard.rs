@@ -199,7 +199,7 @@ fn the_command_checks_the_tensors_of_a_file() {
         assert_eq!(output.status.code(), Some(code), "{args:?}: {text}");
     }
     let none = String::from_utf8(snuffer(&["guard", "Cargo.toml", "--finite", "x"]).stderr).expect("text");
-    assert!(none.contains("cannot read Cargo.toml as safetensors") && none.lines().count() == 1, "{none}");
+    assert!(none.contains("Cargo.toml is not a safetensors file") && none.lines().count() == 1, "{none}");
 }
 
 #[test]

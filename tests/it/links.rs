@@ -36,7 +36,8 @@ fn the_book_has_every_page_once_and_no_other() {
     let mut listed: Vec<PathBuf> = links(&contents).into_iter().map(|(_, link)| PathBuf::from(link)).collect();
     let pages = documents(root).into_iter().filter_map(|page| page.strip_prefix(docs).map(Path::to_path_buf).ok());
     let mut pages: Vec<PathBuf> = pages.filter(|page| page != summary).collect();
-    (listed.sort(), pages.sort());
+    listed.sort();
+    pages.sort();
     assert_eq!(listed, pages);
 }
 

@@ -125,7 +125,7 @@ fn hunts_and_histories_print_valid_json() {
     }
     let ends: Vec<&Value> = lines.iter().filter(|line| line["event"] == "finished").collect();
     let counts = [&ends[0]["found"]["ranks"]["wrong"], &ends[0]["found"]["known"], &ends[1]["found"]["findings"]];
-    assert_eq!(counts.map(Value::as_u64), [Some(2), Some(4), Some(0)], "{ends:?}");
+    assert_eq!(counts.map(Value::as_u64), [Some(2), Some(6), Some(0)], "{ends:?}");
     let shown = valid("finding", &snuffer(&["findings", "show", "gradient--missing", "--json", "--store", store]));
     assert_eq!((shown.len(), &shown[0]["rank"]), (1, &"wrong".into()));
     let campaigns = folder.path().join("campaigns");
