@@ -99,6 +99,15 @@ impl<'a> Console<'a> {
         console
     }
 
+    /// Says that other devices are set up beside the hunt, whose time begins when they join.
+    pub fn sets_up_more(&self) {
+        if self.detail != Detail::Json {
+            let line = "other devices are being set up, which takes about ten minutes on two cores; the time of the hunt begins \
+                        when they join, and Ctrl-C ends it in order";
+            self.bar.suspend(|| print(format_args!("{line}\n")));
+        }
+    }
+
     fn say(&self, event: &Event, line: impl FnOnce() -> String) {
         match self.detail {
             Detail::Json => print_event(event),

@@ -161,6 +161,9 @@ pub fn campaign(
     let (store, known) = (named.open()?, shown.known.failures()?);
     let shell = named.shell().on(plan.spec.candle.as_deref(), plan.spec.kernels.as_deref());
     let console = Console::new(shown.detail(), plan, shell, &known);
+    if set_up.is_some() {
+        console.sets_up_more();
+    }
     let ended = hunt(plan, set_up, &store, record, log, stop, &|event| console.event(&event))?;
     let summary = Summary::new(&[&ended.record], &ended.new, &known);
     shown.write(&ended.record, &summary)?;

@@ -19,7 +19,7 @@ pub fn text(summary: &Summary, what: &str, shell: &Shell) -> String {
     lines.push(format!("  {passed} passed, {partly} partly judged, {skipped} skipped, {failed} failed"));
     lines.push(found.sentence(what));
     if found.findings > 0 {
-        lines.extend(found_lines(found, shell));
+        lines.extend(found_lines(found));
     }
     lines.push("\nnext".to_string());
     lines.extend(next(found, shell).map(|(why, command)| format!("  {why:<WHY$}{command}")));
@@ -36,7 +36,7 @@ fn ran_line(ran: &Ran) -> String {
 }
 
 /// The findings by rank, the worst of them, and the known causes.
-fn found_lines(found: &Found, shell: &Shell) -> Vec<String> {
+fn found_lines(found: &Found) -> Vec<String> {
     let ranks = found.ranks.iter().filter(|(_, findings)| **findings > 0);
     let ranks: Vec<String> =
         ranks.map(|(rank, findings)| format!("{findings} {}", style(*rank).apply_to(rank))).collect();
@@ -45,9 +45,7 @@ fn found_lines(found: &Found, shell: &Shell) -> Vec<String> {
     lines.extend(found.shown().map(|item| finding(item.rank.name(), &style(item.rank), &item.sentence, &item.id)));
     let new = found.findings - found.known;
     let more = new.saturating_sub(found.shown().count());
-    lines.extend(
-        (more > 0).then(|| format!("        and {more} more; `{}` lists them", shell.snuffer("findings list"))),
-    );
+    lines.extend((more > 0).then(|| format!("        and {more} more")));
     let (shown, rest) = found.top_causes();
     if !shown.is_empty() {
         lines.push("\nknown causes, with how many findings each explains".to_string());
