@@ -51,7 +51,7 @@ struct Failure<'a> {
     signature: &'a Signature,
 }
 
-/// Whether this process was started for one planted bug.
+/// True if this process was started for one planted bug.
 pub fn is_planted() -> bool {
     std::env::var_os(VARIABLE).is_some()
 }

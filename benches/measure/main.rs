@@ -1,4 +1,4 @@
-//! What a change must not make worse: `cargo xtask measure NAME`. Each takes many minutes, so no test runs it.
+//! Measurements that a change must not make worse: `cargo xtask measure NAME`. Each takes many minutes, so no test runs it.
 
 mod dedup;
 mod minimizer;

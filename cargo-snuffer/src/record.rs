@@ -6,7 +6,7 @@ use std::process::Command;
 
 use device_record::{Frame, Record};
 
-/// What the calls that led to a record say of the user's own code.
+/// The user's own code among the calls that led to a record.
 pub trait Calls {
     /// The calls in the user's own code, the innermost first, without the closures that a call is wrapped in.
     fn own_frames(&self) -> impl Iterator<Item = &Frame>;
@@ -33,7 +33,7 @@ impl Calls for Record {
     }
 }
 
-/// Whether a call is of the user's own code, not of a dependency, of Rust or of the C library.
+/// True if a call is in the user's own code, not in a dependency, the standard library or the C library.
 fn is_own(frame: &Frame) -> bool {
     let is_elsewhere = |file: &str| {
         ["/registry/src/", "/git/checkouts/", "/rustc/", "/rustlib/", "/nptl/", "/sysdeps/"]

@@ -1,4 +1,4 @@
-//! The summary of a hunt or a store: findings by rank and by likely cause, the worst ones, and what to do next.
+//! The summary of a hunt or a store: what nothing explains, the known causes of the rest, and what to do next.
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
