@@ -13,22 +13,19 @@ mod completions;
 mod coverage;
 mod demo;
 mod doctor;
-mod fidelity;
 mod findings;
 mod fixes;
-mod fuzz_package;
-mod golden;
 mod groups;
 mod guard;
 mod history;
 mod hunt;
 mod import;
 mod issues;
+mod lab;
 mod list;
 mod merge;
 mod minimize;
 mod mistakes;
-mod moved;
 mod new;
 mod ops;
 mod promote;
@@ -36,7 +33,6 @@ mod regressions;
 mod replay;
 mod report;
 mod schema;
-mod score;
 mod similar;
 mod site;
 mod triage;
@@ -46,8 +42,8 @@ use clap::{FromArgMatches, Parser, Subcommand};
 use crate::exit_code::Exit;
 
 use args::{
-    CandleArg, Chosen, ChosenFindings, Common, DevicesArg, JobsArg, KernelsArg, KnownArg, Pattern, SanitizerArg,
-    StoreArg, candle_under_test, check_lacking, check_release, existing, present, text, usable,
+    CandleArg, Chosen, ChosenFindings, Common, DevicesArg, Format, FormatArg, JobsArg, KernelsArg, KnownArg, Pattern,
+    SanitizerArg, StoreArg, candle_under_test, check_lacking, check_release, existing, present, text, usable,
 };
 pub use args::{UsageError, duration};
 pub use ops::{example, explained};
@@ -104,12 +100,8 @@ enum Command {
     New(new::Args),
     /// Show which kernels and branches a campaign or cases reached on a simulated device.
     Coverage(coverage::Args),
-    /// Change instructions of candle's kernels on a simulated device, and show which changes drawn cases notice.
-    Score(score::Args),
-    /// Compare the simulated device with hardware, case by case and bit by bit.
-    Fidelity(fidelity::Args),
-    /// Record what hardware computes, and check the simulated device against it.
-    Golden(golden::Args),
+    /// Measure snuffer itself: its mutation score, and its simulated device against hardware.
+    Lab(lab::Args),
     /// Write a static site: the matrix of ops, every finding, coverage and trends.
     Site(site::Args),
     /// Check the devices, workers, canary and tools of this machine.
@@ -120,19 +112,18 @@ enum Command {
     Completions(completions::CompletionsArgs),
     /// Write a man page for each command.
     Man(completions::ManArgs),
-    /// Show what another release of candle means for the contracts: `cargo xtask candle` runs it.
-    #[command(hide = true)]
-    Moved(moved::Args),
-    /// Write a package with the fuzz targets for another candle: `cargo xtask fuzz --candle` builds it.
-    #[command(hide = true)]
-    FuzzPackage(fuzz_package::Args),
 }
 
 impl Cli {
     /// What was typed. An error is the code with which the program ends: a mistake is one line on standard error.
     pub fn typed() -> Result<Self, Exit> {
         let typed: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
-        let parsed = groups::command().try_get_matches().and_then(|matches| Self::from_arg_matches(&matches));
+        let parsed = groups::command().try_get_matches().and_then(|matches| {
+            if let Some(file) = groups::output_file(&matches) {
+                crate::console::print_to(file);
+            }
+            Self::from_arg_matches(&matches)
+        });
         parsed.map_err(|error| match mistakes::line(&error, &typed) {
             Some(line) => {
                 eprintln!("snuffer: {line}");
@@ -146,8 +137,14 @@ impl Cli {
     }
 }
 
-/// Runs a command; without one, says where to begin.
+/// Runs a command; without one, says where to begin. The file of `--output` is written even if the command fails.
 pub fn run(cli: Cli) -> anyhow::Result<Exit> {
+    let ended = dispatch(cli);
+    crate::console::finish()?;
+    ended
+}
+
+fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
     let store = cli.store;
     let Some(command) = cli.command else { return Ok(begin::run(&store)) };
     match command {
@@ -170,15 +167,11 @@ pub fn run(cli: Cli) -> anyhow::Result<Exit> {
         Command::Ops(args) => ops::run(&args),
         Command::New(args) => new::run(&args),
         Command::Coverage(args) => coverage::run(&args, &store),
-        Command::Score(args) => score::run(&args),
-        Command::Fidelity(args) => fidelity::run(&args, &store),
-        Command::Golden(args) => golden::run(&args),
+        Command::Lab(args) => lab::run(&args, &store),
         Command::Site(args) => site::run(&args, &store),
         Command::Doctor(args) => doctor::run(&args),
         Command::Schema(args) => schema::run(&args),
         Command::Completions(args) => Ok(completions::completions(&args)),
         Command::Man(args) => completions::man(&args),
-        Command::Moved(args) => moved::run(&args),
-        Command::FuzzPackage(args) => fuzz_package::run(&args, &store),
     }
 }

@@ -24,7 +24,7 @@ use pair::Pair;
 
 pub use order::Order;
 pub use pair::{Both, Side};
-pub use reach::{FAR, distances};
+pub use reach::{FAR, Reach, reaches};
 pub use status::Turned;
 
 /// What is compared, and how.

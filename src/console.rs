@@ -23,9 +23,9 @@ use crate::report::{Summary, sentence};
 use crate::store::{Finding, Record, Unchecked, id};
 
 pub use event::Event;
-pub use line::{headed, under_a_name};
+pub use line::{fitted, headed, labelled, shortened, under_a_name, width, word, wrapped};
 pub use shell::Shell;
-pub use stdout::print;
+pub use stdout::{finish, print, print_to};
 pub use summary::{count, text as summary};
 
 /// A progress bar for `length` items, drawn only on a terminal. Call it with the name of each finished item.

@@ -38,6 +38,7 @@ pub use answer::Answer;
 pub use candle_under_test::{CandleUnderTest, FIXES, fixes, from_here};
 pub use cost::Cost;
 pub use edited_kernels::EditedKernels;
+pub use named_path::Missing;
 pub use process::Worker;
 pub use protocol::Hello;
 pub use reproduction::Ran;

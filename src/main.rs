@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use snuffer::cli::{Cli, UsageError, run};
 use snuffer::exec::sanitizer::{Silent, Unusable};
-use snuffer::exec::{DeviceLost, UnusableDevice};
+use snuffer::exec::{DeviceLost, Missing, UnusableDevice};
 use snuffer::exit_code::Exit;
 use snuffer::{candles, kernels};
 
@@ -19,6 +19,7 @@ fn main() -> ExitCode {
             eprintln!("snuffer: {error:#}");
             match () {
                 () if error.is::<UsageError>()
+                    || error.is::<Missing>()
                     || error.is::<UnusableDevice>()
                     || error.is::<Unusable>()
                     || error.is::<kernels::Unusable>()

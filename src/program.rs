@@ -16,7 +16,7 @@ use crate::ops::{Op, sequence, wants_second};
 use crate::outcome::Outcome;
 use crate::tensor::DType;
 
-pub use agreement::agrees;
+pub use agreement::{Agreement, agreement, agrees};
 pub use templates::torch_call;
 pub use test::test;
 pub use torch::torch;

@@ -2,6 +2,7 @@
 
 mod answer;
 mod comparison;
+mod device_line;
 mod expected;
 mod junit;
 mod markdown;
@@ -16,7 +17,7 @@ mod words;
 
 use crate::ops::Contract;
 use crate::oracle::{Evidence, OracleName, Verdict, Violation};
-use crate::outcome::DeviceReport;
+use crate::outcome::{DeviceReport, Outcome};
 use crate::program::call;
 use crate::tensor::View;
 
@@ -33,7 +34,7 @@ pub use words::sentence;
 
 /// The report as plain text: the case, its contract, what happened, and the verdict.
 pub fn text(evidence: &Evidence, verdict: &Verdict) -> String {
-    let mut lines = details(evidence);
+    let mut lines = details(evidence, Outcome::summary);
     lines.extend(judged(evidence, verdict, |_| true));
     lines.join("\n") + "\n"
 }
@@ -42,7 +43,7 @@ pub fn text(evidence: &Evidence, verdict: &Verdict) -> String {
 pub fn replay(evidence: &Evidence, verdict: &Verdict, answer: &Answer) -> String {
     let mut lines = answer.lines();
     lines.push(String::new());
-    lines.extend(details(evidence));
+    lines.extend(details(evidence, device_line::plain));
     // The line of the device has what it diagnosed.
     lines.extend(judged(evidence, verdict, |it| ![OracleName::Fault, OracleName::Checker].contains(&it.oracle)));
     lines.join("\n") + "\n"
@@ -71,8 +72,8 @@ fn judged(evidence: &Evidence, verdict: &Verdict, wanted: fn(&Violation) -> bool
     shown.collect()
 }
 
-/// The case, its contract, and what happened on each device.
-fn details(evidence: &Evidence) -> Vec<String> {
+/// The case, its contract, and what happened on each device, in the form of `shown`.
+fn details(evidence: &Evidence, shown: fn(&Outcome) -> String) -> Vec<String> {
     let case = evidence.case;
     let mut lines = vec![
         case.to_text().trim_end().to_string(),
@@ -82,7 +83,7 @@ fn details(evidence: &Evidence) -> Vec<String> {
         format!("source    {}", evidence.op.promise),
     ];
     for seen in evidence.observations {
-        lines.push(format!("{:<9} {}", seen.device.to_string(), seen.outcome.summary()));
+        lines.push(format!("{:<9} {}", seen.device.to_string(), shown(&seen.outcome)));
         if values::shows_outside_of_a_view(case, &seen.outcome) {
             lines.push(format!("  {:?} is what lies in {}", View::POISON, values::OUTSIDE));
         }

@@ -1,6 +1,7 @@
 //! The proof of a fix: which failures pass with it, and that it breaks nothing.
 
 use std::collections::BTreeSet;
+use std::fmt;
 
 use semver::Version;
 use serde::{Deserialize, Serialize};
@@ -27,6 +28,16 @@ pub struct Proof {
     pub leaves: BTreeSet<String>,
     /// Cases that pass on a device as released and in every build without it, and fail there in every build with it.
     pub breaks: BTreeSet<String>,
+}
+
+impl fmt::Display for Proof {
+    /// What was run, and what the fix does to it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let devices: Vec<String> = self.devices.iter().map(ToString::to_string).collect();
+        let (fixes, leaves, breaks) = (self.mends.len(), self.leaves.len(), self.breaks.len());
+        let on = devices.join(", ");
+        write!(f, "of {} cases on {on}: fixes {fixes}, leaves {leaves}, breaks {breaks}", self.run)
+    }
 }
 
 impl Proof {

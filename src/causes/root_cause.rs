@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::folder::{self, Files, Folder, SINCE};
 use super::{Fix, Link, Predicate, Proof, Sighting, Since, parsed};
-use crate::case::Case;
+use crate::case::{Case, nearest};
 use crate::device::Device;
 use crate::ops::Op;
 use crate::oracle::Rank;
@@ -104,11 +104,22 @@ impl RootCause {
         match (exact, &meant[..]) {
             (Some(one), _) => Ok(one),
             (None, [one]) => Ok(one),
-            (None, []) => Err(format!("no cause `{typed}`; `snuffer causes --kept --json` names them")),
+            (None, []) => {
+                let near = nearest(typed, causes.iter().map(|cause| cause.name.as_str()));
+                let near = near.map_or_else(String::new, |name| format!("; did you mean `{name}`?"));
+                Err(format!("no cause `{typed}`{near}; `snuffer causes --kept` lists all causes of regressions"))
+            }
             (None, [one, another, ..]) => {
                 Err(format!("`{typed}` may be `{}` or `{}`; type more of the name", one.name, another.name))
             }
         }
+    }
+
+    /// The first words of its name, as few as tell it from all other `causes`: [`Self::named`] takes them.
+    pub fn short_name<'a>(&'a self, causes: &[Self]) -> &'a str {
+        let ends = self.name.match_indices('-').map(|(at, _)| at).chain([self.name.len()]);
+        let is_enough = |short: &&str| causes.iter().filter(|cause| cause.name.contains(short)).count() == 1;
+        ends.map(|end| &self.name[..end]).find(is_enough).unwrap_or(&self.name)
     }
 
     /// Refuses a predicate on an input or a param that an op of its pattern does not have.

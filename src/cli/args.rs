@@ -2,6 +2,7 @@
 
 mod candle;
 mod filter;
+mod format;
 mod kernels;
 mod known;
 mod pattern;
@@ -19,6 +20,7 @@ use crate::exec::{DeviceBehaviour, Limits, WorkerSpec};
 
 pub use candle::{CandleArg, candle_under_test, check_lacking, present};
 pub use filter::{Chosen, ChosenFindings};
+pub use format::{Format, FormatArg};
 pub use kernels::KernelsArg;
 pub use known::KnownArg;
 pub use pattern::Pattern;
@@ -70,6 +72,7 @@ impl DevicesArg {
 
 /// Options that several commands share.
 #[derive(Debug, Clone, clap::Args)]
+#[command(next_help_heading = "Devices and workers")]
 pub struct Common {
     #[command(flatten)]
     pub devices: DevicesArg,

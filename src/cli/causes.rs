@@ -63,7 +63,7 @@ pub struct Explained<'a> {
     findings: Vec<&'a str>,
 }
 
-/// Prints the causes, the worst first, and what no cause explains. `Findings` if there is something that none explains.
+/// Prints the causes, the worst first, and what no cause explains.
 pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
     let known = args.known.failures()?;
     known.causes.iter().try_for_each(RootCause::check).map_err(UsageError)?;
@@ -88,10 +88,9 @@ pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
             println!("{}", serde_json::to_string(one)?);
         }
     } else {
-        list(&explained, args, &findings);
+        list(&explained, &known.causes, args, &findings);
     }
-    let unexplained = explained.iter().any(|one| one.name.is_none() && !one.findings.is_empty());
-    Ok(if unexplained { Exit::Findings } else { Exit::Clean })
+    Ok(Exit::Clean)
 }
 
 /// The causes with the failures that they explain, and last those that none explains.
@@ -110,22 +109,19 @@ fn explained<'a>(known: &'a KnownFailures, failures: &[(&'a str, Sighting<'a>)])
     all
 }
 
-fn list(explained: &[Explained], args: &Args, findings: &[(String, Finding)]) {
+fn list(explained: &[Explained], all: &[RootCause], args: &Args, findings: &[(String, Finding)]) {
+    let what = if args.kept { "regression" } else { "finding" };
     let (causes, rest) = explained.split_at(explained.len() - 1);
     let (seen, unseen): (Vec<_>, Vec<_>) = causes.iter().partition(|one: &&Explained| !one.findings.is_empty());
+    println!(
+        "{:<7} {:>4}  fix  cause, and the name that `snuffer causes NAME` takes",
+        "rank",
+        what.get(..4).unwrap_or(what)
+    );
     for one in causes.iter().filter(|one| args.all || !one.findings.is_empty()) {
-        let state = match one.fix {
-            FixState::None => "",
-            FixState::Unproven => " (has a fix)",
-            FixState::Proven => " (has a proven fix)",
-        };
-        println!(
-            "{}",
-            console::headed(one.rank, &format!("{:>4}  {}{state}", one.findings.len(), one.title.unwrap_or_default()))
-        );
-        one.upstream.iter().for_each(|Link { url, kind, .. }| println!("               {url} {kind}"));
+        println!("{}", one.line(all));
     }
-    let (rest, what) = (&rest[0], if args.kept { "regression" } else { "finding" });
+    let rest = &rest[0];
     if !rest.findings.is_empty() {
         println!("\n{} that no cause explains", console::count(rest.findings.len(), what));
     }
@@ -138,6 +134,9 @@ fn list(explained: &[Explained], args: &Args, findings: &[(String, Finding)]) {
     let count: usize = seen.iter().map(|one| one.findings.len()).sum();
     let (by, all) = (console::count(seen.len(), "cause"), console::count(count + rest.findings.len(), what));
     println!("\n{count} of {all} explained by {by}; {} explain none of them", console::count(unseen.len(), "cause"));
+    println!(
+        "fix: P is a proven fix, u a fix without a proof; `snuffer causes NAME` shows it, and all else of a cause"
+    );
 }
 
 impl<'a> Explained<'a> {
@@ -152,6 +151,23 @@ impl<'a> Explained<'a> {
         Self { name: Some(name), title: Some(title), rank: *rank, at, since, upstream, fix, findings: Vec::new() }
     }
 
+    /// A line of a list: how bad it is, how often it was seen, whether it has a fix; under it the name by which it can be shown.
+    fn line(&self, all: &[RootCause]) -> String {
+        const INDENT: usize = 19;
+        let fix = match self.fix {
+            FixState::None => ' ',
+            FixState::Unproven => 'u',
+            FixState::Proven => 'P',
+        };
+        let title = console::wrapped(self.title.unwrap_or_default(), console::width() - INDENT);
+        let cause = all.iter().find(|cause| Some(cause.name.as_str()) == self.name);
+        let name = cause.map_or("", |cause| cause.short_name(all));
+        let links = self.upstream.iter().map(|Link { url, kind, .. }| format!("{url} {kind}"));
+        let under = title.into_iter().chain([name.to_string()]).chain(links);
+        let text = under.collect::<Vec<_>>().join(&format!("\n{:INDENT$}", ""));
+        format!("{} {:>4}  {fix}    {text}", console::word(self.rank), self.findings.len())
+    }
+
     fn of_nothing() -> Self {
         let (at, upstream): (&[String], &[Link]) = (&[], &[]);
         let (rank, fix) = (Rank::Limit, FixState::None);
@@ -159,11 +175,14 @@ impl<'a> Explained<'a> {
     }
 }
 
-/// Prints all that is known of a cause, and what has it: regressions and findings.
+/// Prints all that is known of a cause: why, its fix, how to avoid it, and what has it, regressions and findings.
 fn show<'a>(cause: &RootCause, its: impl Iterator<Item = (&'static str, &'a str)>) -> anyhow::Result<Exit> {
     println!("{}\n", console::headed(cause.rank, &cause.title));
-    println!("{}\n", cause.explanation.trim_end());
-    let line = |label: &str, text: &str| println!("{label:<10} {text}");
+    for paragraph in cause.explanation.trim_end().split("\n\n") {
+        let words = paragraph.split_whitespace().collect::<Vec<_>>().join(" ");
+        println!("{}\n", console::wrapped(&words, console::width()).join("\n"));
+    }
+    let line = |label: &str, text: &str| println!("{}", console::labelled(label, text));
     line("name", &cause.name);
     cause.at.iter().for_each(|place| line("at", place));
     cause.since.iter().for_each(|release| line("since", &release.to_string()));
@@ -171,21 +190,17 @@ fn show<'a>(cause: &RootCause, its: impl Iterator<Item = (&'static str, &'a str)
     cause.pytorch.iter().for_each(|text| line("PyTorch", text));
     cause.workaround.iter().for_each(|text| line("workaround", text));
     cause.affected.iter().for_each(|text| line("affected", text));
-    its.for_each(|(what, name)| line(what, name));
-    let Some(diff) = fixed::diff_of(cause)? else {
-        line("fix", "none yet");
-        return Ok(Exit::Clean);
-    };
-    match &cause.proof {
-        Some(proof) => {
-            let devices: Vec<String> = proof.devices.iter().map(ToString::to_string).collect();
-            let (mends, leaves, breaks) = (proof.mends.len(), proof.leaves.len(), proof.breaks.len());
-            let on = devices.join(", ");
-            line("proof", &format!("of {} cases on {on}: mends {mends}, leaves {leaves}, breaks {breaks}", proof.run));
+    match fixed::diff_of(cause)? {
+        None => line("fix", "none yet"),
+        Some(diff) => {
+            match &cause.proof {
+                Some(proof) => line("proof", &proof.to_string()),
+                None => line("proof", &format!("none yet; `snuffer fixes prove {}` makes it", cause.name)),
+            }
+            line("try it", &format!("snuffer regressions --candle fixes:{} --device cpu", cause.name));
+            print!("\n{diff}\n");
         }
-        None => line("proof", &format!("none yet; `snuffer fixes prove {}` makes it", cause.name)),
     }
-    line("try it", &format!("snuffer regressions --candle fixes:{} --device cpu", cause.name));
-    print!("\n{diff}");
+    its.for_each(|(what, name)| println!("{what:<10} {name}"));
     Ok(Exit::Clean)
 }

@@ -2,6 +2,7 @@
 
 mod shown;
 
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -10,7 +11,7 @@ use super::candle_under_test;
 use super::hunt::{matching, now, stop_on_signal};
 use super::{Common, JobsArg, KnownArg, Pattern, StoreArg, duration, present};
 use crate::candles::{Changed, Sources, crates};
-use crate::compare::{Order, Plan, compare, distances};
+use crate::compare::{Order, Plan, Reach, compare, reaches};
 use crate::console::count;
 use crate::device::Device;
 use crate::exec::{CandleUnderTest, WorkerSpec};
@@ -102,7 +103,7 @@ pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
     }
     let specs = [spec(args, "base", &args.base, &devices)?, spec(args, "head", &args.head, &devices)?];
     let (ops, left_out) = ops(args, &specs)?;
-    let plan = plan(args, devices, specs, &ops, (&head, &changed))?;
+    let (plan, reaches) = plan(args, devices, specs, &ops, (&head, &changed))?;
     for spec in &plan.specs {
         let missed = check_canary(&plan.devices, spec.candle.clone())?.missed;
         if !missed.is_empty() {
@@ -114,7 +115,7 @@ pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
     let compared = compare(&plan, &stop, &|found| {
         eprintln!("{:<15} {}", found.change.class.name(), self::changed(&found.case.op, &found.change));
     })?;
-    print(args, &shown::comparison(args, store, &plan, &compared, (ops.len(), left_out, changed))?)
+    print(args, &shown::comparison(args, store, (&plan, &reaches), &compared, (ops.len(), left_out, changed))?)
 }
 
 /// The workers of one side, which are built. Says on the error stream which candle they have.
@@ -134,17 +135,17 @@ fn ops(args: &Args, specs: &[WorkerSpec; 2]) -> anyhow::Result<(Vec<&'static Op>
     Ok((there, left_out))
 }
 
-/// What to run. Says on the error stream what differs in the sources.
+/// What to run, and the change that each op is nearest to. Says on the error stream what differs in the sources.
 fn plan(
     args: &Args,
     devices: Vec<Device>,
     specs: [WorkerSpec; 2],
     ops: &[&'static Op],
     (head, changed): (&Sources, &Changed),
-) -> anyhow::Result<Plan> {
+) -> anyhow::Result<(Plan, BTreeMap<&'static str, Reach>)> {
     let jobs = args.jobs.number(&devices, false);
-    let distances = distances(ops, head, changed, &devices, &specs[0], jobs)?;
-    let near = distances.values().filter(|distance| **distance <= 1).count();
+    let reaches = reaches(ops, head, changed, &devices, &specs[0], jobs)?;
+    let near = reaches.values().filter(|reach| reach.distance <= 1).count();
     let (functions, files) = (count(changed.functions.len(), "function"), count(changed.files.len(), "file"));
     eprintln!("changed   {functions} in {files}; {near} of {} are near, and come first", count(ops.len(), "op"));
     let mut regressions = args.known.regressions()?;
@@ -152,8 +153,8 @@ fn plan(
         let runs = |name: &str| ops.iter().any(|op| op.name == name);
         runs(&kept.case.op) && specs.iter().all(|spec| spec.lacks(&kept.case).is_none())
     });
-    Ok(Plan {
-        order: Order::new(ops, &distances),
+    let plan = Plan {
+        order: Order::new(ops, &reaches),
         regressions,
         seed: args.seed.unwrap_or_else(now),
         cases: args.cases,
@@ -162,7 +163,8 @@ fn plan(
         specs,
         minimize: args.minimize,
         devices,
-    })
+    };
+    Ok((plan, reaches))
 }
 
 /// Prints the comparison, writes the files, and says how the command ends.

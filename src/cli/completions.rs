@@ -3,10 +3,9 @@
 use std::path::PathBuf;
 
 use anyhow::Context;
-use clap::CommandFactory;
 use clap_complete::Shell;
 
-use super::Cli;
+use super::groups;
 use crate::exit_code::Exit;
 use crate::store::make_folder;
 
@@ -27,7 +26,7 @@ pub struct ManArgs {
 /// Prints the script that completes commands.
 pub fn completions(args: &CompletionsArgs) -> Exit {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "snuffer", &mut script);
+    clap_complete::generate(args.shell, &mut groups::command(), "snuffer", &mut script);
     print!("{}", String::from_utf8_lossy(&script));
     Exit::Clean
 }
@@ -36,7 +35,7 @@ pub fn completions(args: &CompletionsArgs) -> Exit {
 pub fn man(args: &ManArgs) -> anyhow::Result<Exit> {
     make_folder(&args.into)?;
     let shown = args.into.display();
-    clap_mangen::generate_to(Cli::command(), &args.into).with_context(|| format!("cannot write in {shown}"))?;
+    clap_mangen::generate_to(groups::command(), &args.into).with_context(|| format!("cannot write in {shown}"))?;
     println!("{shown}: a page for each command, such as snuffer-hunt.1");
     Ok(Exit::Clean)
 }

@@ -105,38 +105,81 @@ fn checked(device: Device) -> Checked {
     Checked { device: device.to_string(), ready: problem.is_none(), problem, hardware, workers: workers.into() }
 }
 
+/// What the parts of a machine are good for: the headings of the text, in their order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum State {
+    Ready,
+    NotReady,
+    Optional,
+    Impossible,
+}
+
+impl State {
+    const fn heading(self) -> &'static str {
+        match self {
+            Self::Ready => "ready",
+            Self::NotReady => "not ready",
+            Self::Optional => "optional, and missing",
+            Self::Impossible => "not possible on this machine",
+        }
+    }
+}
+
 impl Machine {
+    /// The parts of the machine under a heading for each state.
     fn text(&self) -> String {
-        let mut text = format!("{}\n", self.versions);
-        for Checked { device, problem, hardware, workers, .. } in &self.devices {
-            for Executable { checked, path, problem } in workers {
-                let what = if *checked { "with overflow checks" } else { "without overflow checks" };
-                let missing = || lines("missing", problem.as_deref().unwrap_or_default());
-                text += &format!("{device}: worker {what}: {}\n", path.clone().unwrap_or_else(missing));
-            }
-            let ready = hardware.as_ref().map_or("ready".to_string(), |hardware| format!("ready: {hardware}"));
-            // A worker that is missing has just been named.
-            let is_told = workers.iter().any(|worker| worker.problem.is_some() && worker.problem == *problem);
-            let state = match problem {
-                None => ready,
-                Some(_) if is_told => "not ready".to_string(),
-                Some(problem) => lines("not ready", problem),
-            };
-            text += &format!("{device}: {state}\n");
-        }
+        let mut parts: Vec<(State, String)> = self.devices.iter().flat_map(Checked::parts).collect();
         let ready = self.devices.iter().filter(|device| device.ready).map(|device| device.device.as_str());
-        let ready = ready.collect::<Vec<_>>().join(", ");
         let Canary { faults, missed } = &self.canary;
-        text += &format!("canary on {ready}: {faults} faults planted, {} missed\n", missed.len());
-        for missed in missed {
-            text += &format!("    {missed}\n");
+        let on = ready.collect::<Vec<_>>().join(", ");
+        let canary = format!("canary: {faults} faults planted on {on}, {} missed\n", missed.len());
+        let missed: String = missed.iter().map(|missed| format!("    {missed}\n")).collect();
+        parts.push((if missed.is_empty() { State::Ready } else { State::NotReady }, canary + &missed));
+        parts.extend(self.tools.iter().map(|tool| {
+            let state = match () {
+                () if tool.is_there() => State::Ready,
+                () if tool.builds() => State::NotReady,
+                () => State::Optional,
+            };
+            (state, tool.text())
+        }));
+        // Within a heading, the order of above.
+        parts.sort_by_key(|(state, _)| *state);
+        let mut text = format!("{}\n", self.versions);
+        for of_state in parts.chunk_by(|one, other| one.0 == other.0) {
+            text += &format!("\n{}\n", of_state[0].0.heading());
+            let lines = of_state.iter().flat_map(|(_, part)| part.lines());
+            lines.for_each(|line| text += &format!("  {line}\n"));
         }
-        self.tools.iter().for_each(|tool| text += &tool.text());
         text
     }
 }
 
-/// A state and its problem, each part of which has a line of its own.
-fn lines(state: &str, problem: &str) -> String {
-    format!("{state}\n    {}", problem.replace("; ", "\n    "))
+impl Checked {
+    /// The device, and its worker without overflow checks if that is missing.
+    fn parts(&self) -> Vec<(State, String)> {
+        let Self { device, problem, hardware, workers, .. } = self;
+        let state = match problem {
+            None => State::Ready,
+            Some(_) if *device == Device::Cuda(0).to_string() && !tools::has_gpu() => State::Impossible,
+            Some(_) => State::NotReady,
+        };
+        let what = match (problem, hardware) {
+            (None, None) => device.clone(),
+            (None, Some(hardware)) => format!("{device}: {hardware}"),
+            (Some(problem), _) => lines(device, problem),
+        };
+        let mut parts = vec![(state, what)];
+        let missing = workers.iter().find(|worker| !worker.checked && state == State::Ready);
+        if let Some(problem) = missing.and_then(|worker| worker.problem.as_ref()) {
+            let what = format!("{device} as in release builds, without overflow checks: for `replay --unchecked`");
+            parts.push((State::Optional, lines(&what, problem)));
+        }
+        parts
+    }
+}
+
+/// A part and its problem, each part of which has a line of its own.
+fn lines(part: &str, problem: &str) -> String {
+    format!("{part}\n    {}", problem.replace("; ", "\n    "))
 }

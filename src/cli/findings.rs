@@ -2,7 +2,7 @@
 
 use clap::Subcommand;
 
-use super::{KnownArg, StoreArg, cases, issues, list, promote, similar};
+use super::{Format, FormatArg, KnownArg, StoreArg, cases, issues, list, promote, similar};
 use crate::causes::{Explanation, KnownFailures, Sighting, Upstream};
 use crate::console::{self, Shell};
 use crate::exit_code::Exit;
@@ -32,17 +32,13 @@ enum Command {
         json: bool,
     },
     /// Sum up: how much ran, what was found by rank and by likely cause, the worst findings.
-    Summary {
-        /// The format.
-        #[arg(long, value_enum, default_value_t = Format::Text)]
-        format: Format,
-    },
+    Summary(FormatArg),
     /// Group findings that likely have the same cause.
     Similar(similar::Args),
     /// Export all findings for code scanning, or as a test report.
     Export {
         /// The format.
-        #[arg(value_enum)]
+        #[arg(long = "format", value_enum)]
         form: Form,
     },
     /// Print an issue for each new finding, or open it with `--yes`.
@@ -60,15 +56,6 @@ enum Form {
     Junit,
 }
 
-/// The formats of a summary.
-#[derive(Debug, Clone, Copy, clap::ValueEnum)]
-enum Format {
-    /// Lines for a terminal, and what to do next.
-    Text,
-    /// Markdown with a table of the campaigns, for a CI job.
-    Markdown,
-}
-
 pub fn run(args: Args, named: &StoreArg) -> anyhow::Result<Exit> {
     let (store, known) = (|| named.existing(), || args.known.failures());
     match args.command {
@@ -81,7 +68,7 @@ pub fn run(args: Args, named: &StoreArg) -> anyhow::Result<Exit> {
             }
             show(&name, &finding, &known()?, &named.shell())
         }
-        Command::Summary { format } => summary(&store()?, format, &known()?, &named.shell()),
+        Command::Summary(format) => summary(&store()?, format.format(), &known()?, &named.shell()),
         Command::Similar(similar) => similar::run(&similar, named, &known()?),
         Command::Export { form } => export(&store()?, form, &known()?),
         Command::Issues(issues) => issues::run(&issues, &store()?, &known()?),
@@ -100,17 +87,14 @@ fn summary(store: &Store, format: Format, known: &KnownFailures, shell: &Shell) 
     match format {
         Format::Text => println!("{}", console::summary(&summary, "finding", shell)),
         Format::Markdown => print!("{}", summary.markdown(&records)),
+        Format::Json => println!("{}", serde_json::to_string(&summary)?),
     }
-    Ok(exit(summary.ran.counts.cases, summary.found.known < summary.found.findings))
+    Ok(exit(summary.ran.counts.cases))
 }
 
-/// `Findings` if one is new. `Harness` if no campaign ran a case: CI must not pass if nothing ran.
-fn exit(cases: u64, any_new: bool) -> Exit {
-    match () {
-        () if cases == 0 => Exit::Harness,
-        () if any_new => Exit::Findings,
-        () => Exit::Clean,
-    }
+/// `Harness` if no campaign ran a case: CI must not pass if nothing ran.
+fn exit(cases: u64) -> Exit {
+    if cases == 0 { Exit::Harness } else { Exit::Clean }
 }
 
 /// Prints all findings in another format.
@@ -121,14 +105,15 @@ fn export(store: &Store, form: Form, known: &KnownFailures) -> anyhow::Result<Ex
         Form::Sarif => println!("{:#}", report::sarif(&findings, &explanations)),
         Form::Junit => print!("{}", report::junit(&tally, &findings, &explanations)?),
     }
-    Ok(exit(tally.total.cases, explanations.iter().any(|one| one.state.is_news())))
+    Ok(exit(tally.total.cases))
 }
 
 /// Prints all of `finding`: what happens, what the regressions say of it, and how to run it again.
 pub fn show(name: &str, finding: &Finding, known: &KnownFailures, shell: &Shell) -> anyhow::Result<Exit> {
     let evidence = Evidence::new(cases::op(&finding.case)?, &finding.case, &finding.observations);
     let verdict = judge(&evidence).led_by(&finding.signature);
-    print!("{}", report::replay(&evidence, &verdict, &Answer::new(&evidence, &verdict, known)));
+    let text = report::replay(&evidence, &verdict, &Answer::new(&evidence, &verdict, known));
+    print!("{}", console::fitted(&text));
     let state = known.state(finding);
     let title = state.regression().map_or_else(String::new, |regression| format!(": {}", regression.title));
     println!("status    {}{title}", state.word());
@@ -137,10 +122,11 @@ pub fn show(name: &str, finding: &Finding, known: &KnownFailures, shell: &Shell)
     println!("replay    {}", shell.on_the_same(&format!("replay {}", id(name))));
     let reproduction = &finding.reproduction;
     println!("happens   {} of {} runs, the first in a new process", reproduction.failed, reproduction.tries);
-    println!("unchecked {}", reproduction.unchecked);
+    println!("release   {} in a build without overflow checks", reproduction.unchecked);
     let (origin, attempts) = (&finding.origin, finding.origin.attempts);
-    let minimal = if origin.minimal { "minimal" } else { "stopped by its time limit" };
-    println!("found     seed {}, case {}; {attempts} minimization attempts, {minimal}", origin.seed, origin.index);
+    let minimal = if origin.minimal { "none fails in the same way" } else { "the time limit came first" };
+    println!("found     by seed {}, as case {}", origin.seed, origin.index);
+    println!("minimized {attempts} simpler cases were tried, and {minimal}");
     println!("with      {}", origin.versions);
     for (device, hardware) in &origin.hardware {
         println!("on        {device}: {hardware}");

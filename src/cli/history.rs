@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::{UsageError, existing};
 use crate::causes::{RootCause, Sighting, cause_of};
+use crate::console;
 use crate::exit_code::Exit;
 use crate::store::Finding;
 use crate::store::history::{Answer, CampaignRow, CauseRow, Filter, History, HistoryError, SignatureRow, Table};
@@ -128,28 +129,41 @@ fn usage(error: HistoryError) -> anyhow::Error {
     }
 }
 
+/// Each signature, and under it when and how often it was seen.
 fn signatures(rows: &[SignatureRow]) -> String {
-    let mut text =
-        format!("{:<16}  {:<16}  {:>9}  {:>9}  signature\n", "first seen", "last seen", "campaigns", "cases");
+    const INDENT: &str = "    ";
+    let mut text = String::new();
+    let mut add = |indent: &str, line: &str| {
+        for part in console::wrapped(line, console::width() - indent.len()) {
+            text += &format!("{indent}{part}\n");
+        }
+    };
     for row in rows {
+        add("", &row.signature);
         let (first, last) = (minute(&row.first_seen), minute(&row.last_seen));
-        text += &format!("{first}  {last}  {:>9}  {:>9}  {}\n", row.campaigns, row.cases, row.signature);
-        let new =
-            if row.is_new { format!("; new: {:.1} times expected before", row.expected_before) } else { String::new() };
-        text += &format!("    first with candle {} on {}{new}\n", row.first_candle, row.first_device);
+        let often = format!(
+            "{}, {}",
+            console::count(row.campaigns as usize, "campaign"),
+            console::count(row.cases as usize, "case")
+        );
+        add(INDENT, &format!("first seen {first} with candle {} on {}", row.first_candle, row.first_device));
+        add(INDENT, &format!("last seen {last}; {often}"));
+        if row.is_new {
+            add(INDENT, &format!("new: {:.1} times expected before", row.expected_before));
+        }
         if let (true, Some(first)) = (row.is_gone, &row.missed_first) {
-            text += &format!(
-                "    gone since {}: {:.1} times expected since it was last seen\n",
-                minute(first),
-                row.expected_since
-            );
+            let expected = row.expected_since;
+            add(INDENT, &format!("gone since {}: {expected:.1} times expected since it was last seen", minute(first)));
         }
         if let Some(case) = &row.case {
-            text += &format!("    {case}\n");
+            add(INDENT, &console::shortened(case, LONGEST_CASE));
         }
     }
-    text + &format!("{} signatures\n", rows.len())
+    text + &format!("{}\n", console::count(rows.len(), "signature"))
 }
+
+/// How much of a case is shown: about two lines. `--json` has all of it.
+const LONGEST_CASE: usize = 150;
 
 /// A date without seconds.
 fn minute(date: &str) -> &str {
@@ -190,7 +204,7 @@ fn campaigns(rows: &[CampaignRow]) -> Table {
     Table { columns: columns.map(ToString::to_string).to_vec(), rows: rows.iter().map(row).collect() }
 }
 
-/// The table as text: columns as wide as needed, numbers right-aligned.
+/// The table as text: columns as wide as needed, numbers right-aligned, and the last column in several lines where it is too wide.
 fn table(table: &Table) -> String {
     let cell = |value: &Value| match value {
         Value::Null => String::new(),
@@ -202,11 +216,16 @@ fn table(table: &Table) -> String {
         cells.chain([table.columns[column].chars().count()]).max().unwrap_or(0)
     };
     let widths: Vec<usize> = (0..table.columns.len()).map(width).collect();
+    let Some((_, before)) = widths.split_last() else { return String::new() };
+    let indent: usize = before.iter().map(|width| width + 2).sum();
+    let room = console::width().saturating_sub(indent).max(LEAST);
     let line = |cells: Vec<(String, bool)>| {
-        let padded = cells
-            .into_iter()
-            .zip(&widths)
-            .map(|((text, right), width)| if right { format!("{text:>width$}") } else { format!("{text:<width$}") });
+        let last = cells.len() - 1;
+        let padded = cells.into_iter().zip(&widths).enumerate().map(|(column, ((text, right), width))| match right {
+            true => format!("{text:>width$}"),
+            false if column == last => console::wrapped(&text, room).join(&format!("\n{:indent$}", "")),
+            false => format!("{text:<width$}"),
+        });
         padded.collect::<Vec<_>>().join("  ").trim_end().to_string() + "\n"
     };
     let numeric = |column: usize| table.rows.iter().any(|row| row[column].is_number());
@@ -214,3 +233,6 @@ fn table(table: &Table) -> String {
     let rows = table.rows.iter().map(|row| line(row.iter().map(|value| (cell(value), value.is_number())).collect()));
     line(head) + &rows.collect::<String>()
 }
+
+/// The columns that the last column of a table has at least, however narrow the terminal is.
+const LEAST: usize = 30;

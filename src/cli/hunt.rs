@@ -121,8 +121,15 @@ fn once(args: &Args, named: &StoreArg, stop: &AtomicBool) -> anyhow::Result<Exit
         record.ops = launching_ops(args, &devices, &edits)?;
     }
     let plan = plan(args, devices, &record, spec)?;
-    let log = Log::open(&named.open()?.campaigns(), &name(record.seed))?;
+    let log = log(named, &name(record.seed))?;
     campaign(&plan, args.while_setting_up.then(set_up), named, (log, record), &args.shown, stop)
+}
+
+/// The files of a new campaign. A store that cannot be written is the user's to change.
+fn log(named: &StoreArg, name: &str) -> anyhow::Result<Log> {
+    let store = named.open()?;
+    Log::open(&store.campaigns(), name)
+        .map_err(|problem| UsageError(format!("{problem:#}; name another store with --store")).into())
 }
 
 /// The names of the ops that launch a kernel of an edited file.

@@ -74,11 +74,7 @@ pub fn run(args: &Args, store: &Store, known: &KnownFailures) -> anyhow::Result<
     if !args.json {
         println!("{}", counted(&chosen, all));
     }
-    Ok(match () {
-        () if damaged > 0 => Exit::Harness,
-        () if chosen.is_empty() => Exit::Clean,
-        () => Exit::Findings,
-    })
+    Ok(if damaged > 0 { Exit::Harness } else { Exit::Clean })
 }
 
 /// A finding as JSON.

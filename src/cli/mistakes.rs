@@ -2,7 +2,7 @@
 
 use clap::error::ErrorKind;
 
-use super::groups::is_command;
+use super::groups::typed_command;
 
 /// The option whose default a variable sets.
 const VARIABLE: (&str, &str) = ("--device", "SNUFFER_DEVICES");
@@ -19,10 +19,8 @@ pub fn line(error: &clap::Error, typed: &[String]) -> Option<String> {
     // How to pass an unknown option as a value is of no use: no argument begins with a dash.
     let is_tip = |part: &&str| part.trim_start().starts_with("tip: ") && !part.contains("as a value");
     let tip = paragraphs.find(is_tip).map(|tip| joined(tip).replace("tip: ", "; ").replace('\'', "`"));
-    let command = typed.iter().skip(1).find(|word| is_command(word));
-    let help = command.map_or_else(|| "snuffer".to_string(), |command| format!("snuffer {command}"));
     let said = by_variable(&said, typed).unwrap_or(said);
-    Some(format!("{said}{}; see `{help} --help`", tip.unwrap_or_default()))
+    Some(format!("{said}{}; see `{} --help`", tip.unwrap_or_default(), typed_command(typed)))
 }
 
 /// The text in one line.

@@ -5,10 +5,12 @@ mod table;
 
 pub use describe::{example, explained};
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{CandleArg, Common, UsageError, present};
+use super::{CandleArg, Common, Format, FormatArg, UsageError, present};
 use crate::console;
 use crate::exit_code::Exit;
 use crate::matrix;
@@ -24,19 +26,45 @@ pub struct Args {
     /// Print a case of the op, to edit and replay.
     #[arg(long, requires = "name", conflicts_with = "matrix")]
     example: bool,
-    /// Print a table of inputs and params, as Markdown.
-    #[arg(long, conflicts_with_all = ["example", "matrix"])]
-    markdown: bool,
     /// Run valid cases of each op in each dtype, and show what candle does.
     #[arg(long)]
     matrix: bool,
-    /// Print the matrix as JSON, with the number of cases for each outcome.
-    #[arg(long, requires = "matrix")]
-    json: bool,
+    #[command(flatten)]
+    format: FormatArg,
     #[command(flatten)]
     common: Common,
     #[command(flatten)]
     candle: CandleArg,
+}
+
+/// An op in a list.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Listed {
+    /// Its name.
+    name: &'static str,
+    /// Its tensors, and what each of them takes.
+    inputs: BTreeMap<&'static str, String>,
+    /// Its other arguments, and what each of them takes.
+    params: BTreeMap<&'static str, String>,
+    /// The inputs that can have a gradient.
+    gradients: &'static [&'static str],
+    /// The public functions of candle that it calls.
+    covers: &'static [&'static str],
+    /// The documentation or source that its contract is from.
+    source: &'static str,
+}
+
+impl Listed {
+    fn new(op: &Op) -> Self {
+        Self {
+            name: op.name,
+            inputs: op.inputs.iter().map(|spec| (spec.name, spec.taken())).collect(),
+            params: op.params.iter().map(|spec| (spec.name, spec.taken())).collect(),
+            gradients: op.differentiable,
+            covers: op.covers,
+            source: op.promise,
+        }
+    }
 }
 
 /// The measured matrix.
@@ -55,21 +83,29 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     if args.matrix {
         return measure(args, &ops);
     }
-    if args.markdown {
-        print!("{}", table::markdown(&ops));
-        return Ok(Exit::Clean);
-    }
-    match ops[..] {
-        [op] if args.example => print!("{}", describe::example_text(op)),
-        _ if args.example => {
-            let names: Vec<&str> = ops.iter().map(|op| op.name).collect();
-            let problem = format!("--example takes one op; this name fits {}", names.join(", "));
-            return Err(UsageError(problem).into());
+    match (args.format.format(), &ops[..]) {
+        _ if args.example => print!("{}", describe::example_text(one(&ops)?)),
+        (Format::Markdown, _) => print!("{}", table::markdown(&ops)),
+        (Format::Json, _) => {
+            for op in &ops {
+                println!("{}", serde_json::to_string(&Listed::new(op))?);
+            }
         }
-        [op] => print!("{}", explained(op)),
-        _ => print!("{}", describe::listed(&ops)),
+        (Format::Text, [op]) => print!("{}", explained(op)),
+        (Format::Text, _) => print!("{}", describe::listed(&ops)),
     }
     Ok(Exit::Clean)
+}
+
+/// The only one of `ops`.
+fn one(ops: &[&'static Op]) -> Result<&'static Op, UsageError> {
+    match ops {
+        [op] => Ok(op),
+        _ => {
+            let names: Vec<&str> = ops.iter().map(|op| op.name).collect();
+            Err(UsageError(format!("--example takes one op; this name fits {}", names.join(", "))))
+        }
+    }
 }
 
 /// The op of this name, or else all ops whose names contain it.
@@ -92,7 +128,7 @@ fn measure(args: &Args, ops: &[&'static Op]) -> anyhow::Result<Exit> {
     let bar = console::bar(ops.len());
     let rows = matrix::measure(&ops, &devices, &spec, &bar)?;
     drop(bar);
-    if args.json {
+    if args.format.format() == Format::Json {
         let matrix = Matrix { versions: crate::settle::versions(spec.candle.as_deref()), cases: matrix::CASES, rows };
         println!("{}", serde_json::to_string(&matrix)?);
     } else {

@@ -13,7 +13,7 @@ use crate::exit_code::Exit;
 use crate::investigate::{RELEASES, Releases, TriedRelease, ablation, bisect};
 use crate::ops::Op;
 use crate::oracle::Evidence;
-use crate::program::{Candle, ProgramOptions, agrees, manifest, outputs, program};
+use crate::program::{Agreement, Candle, ProgramOptions, agreement, manifest, outputs, program};
 use crate::report::{Report, Why};
 use crate::store::{Finding, keep_program, regression, write_atomically};
 
@@ -64,7 +64,8 @@ pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
     let ablation = ablation(&finding, device, limits)?;
     let change = cause.map(fixed::diff_of).transpose()?.flatten();
     let report = Report {
-        program: made.as_ref().map(|(text, ran)| (text.as_str(), ran)).map_err(String::as_str),
+        program: made.as_ref().map(|made| (made.text.as_str(), &made.ran)).map_err(String::as_str),
+        has_other_values: made.as_ref().is_ok_and(|made| made.agreement == Agreement::OtherValues),
         ablation: &ablation,
         since: since.as_deref(),
         cause: cause.map(|cause| Why { cause, change: change.as_deref(), is_asked }),
@@ -74,7 +75,16 @@ pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
     write_atomically(&folder.join("report.md"), text.as_bytes())?;
     print!("{text}");
     eprintln!("snuffer: written to {}", folder.display());
-    Ok(Exit::Findings)
+    Ok(Exit::Clean)
+}
+
+/// A program that shows a finding.
+struct Made {
+    text: String,
+    /// What it did.
+    ran: Ran,
+    /// How far that is what the finding says.
+    agreement: Agreement,
 }
 
 /// The subject of a report.
@@ -135,8 +145,7 @@ fn since(op: &'static Op, finding: &Finding, args: &Args, limits: Limits) -> any
     }
 }
 
-/// Writes the crate that reproduces `finding` if a build of it, in a clean process, does what the finding says. Returns its
-/// program and what that did. The inner `Err` says why there is no crate.
+/// Writes the crate that reproduces `finding` if a build of it, in a clean process, does what the finding says. The inner `Err` says why there is no crate.
 fn reproduced(
     evidence: &Evidence,
     finding: &Finding,
@@ -144,7 +153,7 @@ fn reproduced(
     folder: &Path,
     args: &Args,
     limits: Limits,
-) -> anyhow::Result<Result<(String, Ran), String>> {
+) -> anyhow::Result<Result<Made, String>> {
     const NAME: &str = "reproduction";
     let Some(seen) = finding.observations.iter().find(|seen| seen.device == device) else {
         return Ok(Err("the finding has no observation of the device that it fails on".to_string()));
@@ -158,12 +167,17 @@ fn reproduced(
     let manifest = manifest(NAME, &text, device, Candle::TESTED);
     let (trial, target) = (tempfile::tempdir()?, std::path::absolute(&args.target)?);
     keep_program(trial.path(), &manifest, &text)?;
+    if !target.is_dir() {
+        eprintln!("building   candle for programs in {}; this takes minutes, once", target.display());
+    }
     reproduction::build(trial.path(), &target)?;
     let ran = reproduction::run(&reproduction::executable(&target, NAME), &[], device, limits)?;
-    if !agrees(&finding.case, &seen.outcome, &ran) {
-        let line = ran.stderr.lines().next().unwrap_or_default();
-        return Ok(Err(format!("the program did something else: {line}")));
+    let agreement = agreement(evidence, &seen.outcome, &ran);
+    if agreement == Agreement::Different {
+        let printed = ran.stderr.lines().chain(ran.stdout.lines()).find(|line| !line.is_empty());
+        let what = printed.map_or_else(|| "printed nothing".to_string(), |line| format!("printed `{line}`"));
+        return Ok(Err(format!("its program did something else: it {what}")));
     }
     keep_program(folder, &manifest, &text)?;
-    Ok(Ok((text, ran)))
+    Ok(Ok(Made { text, ran, agreement }))
 }

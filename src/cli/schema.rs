@@ -9,7 +9,7 @@ use crate::exit_code::Exit;
 use crate::fidelity::Fidelity;
 use crate::golden::Checked;
 use crate::investigate::Bisection;
-use crate::report::Comparison;
+use crate::report::{Comparison, Summary};
 use crate::score::Score;
 use crate::store::Failure;
 use crate::store::history::Answer;
@@ -30,19 +30,19 @@ struct Output {
 }
 
 /// All JSON outputs. A new one must be added here.
-const OUTPUTS: [Output; 15] = [
+const OUTPUTS: [Output; 17] = [
     Output { name: "bisect", of: "snuffer bisect --json", schema: schema::<Bisection> },
     Output { name: "cause", of: "a line of snuffer causes --json", schema: schema::<causes::Explained> },
     Output { name: "comparison", of: "snuffer compare --format json", schema: schema::<Comparison> },
     Output { name: "doctor", of: "snuffer doctor --json", schema: schema::<doctor::Machine> },
     Output { name: "failure", of: "a line of campaigns/NAME.failures.jsonl in a store", schema: schema::<Failure> },
-    Output { name: "fidelity", of: "snuffer fidelity --json", schema: schema::<Fidelity> },
+    Output { name: "fidelity", of: "snuffer lab fidelity --json", schema: schema::<Fidelity> },
     Output {
         name: "finding",
         of: "a line of snuffer findings list --json, and snuffer findings show --json",
         schema: schema::<list::Listed>,
     },
-    Output { name: "golden", of: "snuffer golden check --json", schema: schema::<Checked> },
+    Output { name: "golden", of: "snuffer lab golden check --json", schema: schema::<Checked> },
     Output { name: "group", of: "a line of snuffer findings similar --json", schema: schema::<similar::Alike> },
     Output { name: "history", of: "snuffer history --json", schema: schema::<Answer> },
     Output {
@@ -51,13 +51,15 @@ const OUTPUTS: [Output; 15] = [
         schema: schema::<console::Event>,
     },
     Output { name: "matrix", of: "snuffer ops --matrix --json", schema: schema::<ops::Matrix> },
+    Output { name: "op", of: "a line of snuffer ops --json", schema: schema::<ops::Listed> },
     Output {
         name: "regression",
         of: "a line of snuffer regressions --list --json",
         schema: schema::<regressions::Listed>,
     },
     Output { name: "replay", of: "snuffer replay --json", schema: schema::<replay::Replayed> },
-    Output { name: "score", of: "snuffer score --json", schema: schema::<Score> },
+    Output { name: "summary", of: "snuffer findings summary --json", schema: schema::<Summary> },
+    Output { name: "score", of: "snuffer lab score --json", schema: schema::<Score> },
 ];
 
 /// The schema of what is written, not of what could be read: a field with a default is always present.

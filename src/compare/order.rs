@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::reach::weight;
+use super::reach::{Reach, weight};
 use crate::generate::Mode;
 use crate::hunt::Sample;
 use crate::ops::Op;
@@ -19,9 +19,9 @@ struct Slot {
 }
 
 impl Order {
-    /// The order of `ops`, each with its distance from a change, in calls.
-    pub fn new(ops: &[&'static Op], distances: &BTreeMap<&'static str, usize>) -> Self {
-        let distance = |op: &Op| distances.get(op.name).copied().unwrap_or(usize::MAX);
+    /// The order of `ops`, each with the change that it is nearest to.
+    pub fn new(ops: &[&'static Op], reaches: &BTreeMap<&'static str, Reach>) -> Self {
+        let distance = |op: &Op| reaches.get(op.name).map_or(usize::MAX, |reach| reach.distance);
         let mut slots: Vec<Slot> = Vec::new();
         for &op in ops {
             let weight = weight(distance(op));

@@ -18,10 +18,26 @@ pub const FAR: usize = 4;
 /// A word that is in the names of more functions than this says nothing: `new`, or `Tensor`.
 const MANY: usize = 24;
 
-/// The functions of a candle, and the words in each.
+/// The change that an op is nearest to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reach {
+    /// How many calls away it is: 0 for what the change is in, [`FAR`] for the farthest.
+    pub distance: usize,
+    /// Where it is: `Gather::f in candle-core/src/cpu_backend/mod.rs`. `None` if it is far away.
+    pub change: Option<String>,
+}
+
+/// A function of a candle.
+struct Function {
+    /// The words in it.
+    words: BTreeSet<String>,
+    /// Its name and file if it is changed.
+    change: Option<String>,
+}
+
+/// The functions of a candle.
 struct Calls {
-    /// The words of each function, and whether it is changed.
-    functions: Vec<(BTreeSet<String>, bool)>,
+    functions: Vec<Function>,
     /// The functions of a name, and those of a type.
     named: HashMap<String, Vec<usize>>,
 }
@@ -35,31 +51,32 @@ impl Calls {
             for (first, last, name) in functions_of(file, &text) {
                 let own = lines[first - 1..last.min(lines.len())].join("\n");
                 let is_changed = changed.functions.contains(&(file.clone(), name.clone()));
+                let change = is_changed.then(|| format!("{name} in {file}"));
                 let number = calls.functions.len();
                 for word in words(&name) {
                     calls.named.entry(word.to_string()).or_default().push(number);
                 }
-                calls.functions.push((words(&own).map(str::to_string).collect(), is_changed));
+                calls.functions.push(Function { words: words(&own).map(str::to_string).collect(), change });
             }
         }
         calls
     }
 
-    /// How many calls lead from functions with these names to a change; [`FAR`] if more.
-    fn distance(&self, names: BTreeSet<String>) -> usize {
+    /// The change to which the fewest calls lead from functions with these names.
+    fn reach(&self, names: BTreeSet<String>) -> Reach {
         let mut seen: BTreeSet<usize> = BTreeSet::new();
         let mut words = names;
         for distance in 0..FAR {
             let named = words.iter().filter_map(|word| self.named.get(word));
             let called = named.filter(|functions| functions.len() <= MANY).flatten();
             let new: BTreeSet<usize> = called.copied().filter(|number| !seen.contains(number)).collect();
-            if new.iter().any(|&number| self.functions[number].1) {
-                return distance;
+            if let Some(change) = new.iter().find_map(|&number| self.functions[number].change.clone()) {
+                return Reach { distance, change: Some(change) };
             }
-            words = new.iter().flat_map(|&number| self.functions[number].0.iter().cloned()).collect();
+            words = new.iter().flat_map(|&number| self.functions[number].words.iter().cloned()).collect();
             seen.extend(new);
         }
-        FAR
+        Reach { distance: FAR, change: None }
     }
 }
 
@@ -68,23 +85,24 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|word| word.len() > 1)
 }
 
-/// How many calls each of `ops` is away from a change, by name: 0 for what a change is in, [`FAR`] for the farthest. Ops that launch
-/// changed kernels on a simulated device are 0 away.
-pub fn distances(
+/// The change that each of `ops` is nearest to, by name. Ops that launch changed kernels on a simulated device are 0 away.
+pub fn reaches(
     ops: &[&'static Op],
     sources: &Sources,
     changed: &Changed,
     devices: &[Device],
     spec: &WorkerSpec,
     jobs: usize,
-) -> anyhow::Result<BTreeMap<&'static str, usize>> {
+) -> anyhow::Result<BTreeMap<&'static str, Reach>> {
     let calls = Calls::of(sources, changed);
-    let mut found: BTreeMap<&'static str, usize> = ops.iter().map(|op| (op.name, calls.distance(names(op)))).collect();
+    let mut found: BTreeMap<&'static str, Reach> = ops.iter().map(|op| (op.name, calls.reach(names(op)))).collect();
     let simulated = devices.iter().find(|device| matches!(device, Device::Sim(_)));
     let kernels = kernels(sources, changed);
     if let (Some(&device), false) = (simulated, kernels.is_empty()) {
         let launching = launching(ops, &kernels, device, spec, jobs)?;
-        found.extend(launching.into_iter().map(|op| (op.name, 0)));
+        let files: Vec<&str> = changed.files.iter().map(String::as_str).filter(|file| !is(file, "rs")).collect();
+        let reach = Reach { distance: 0, change: Some(format!("kernels in {}", files.join(", "))) };
+        found.extend(launching.into_iter().map(|op| (op.name, reach.clone())));
     }
     Ok(found)
 }

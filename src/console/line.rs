@@ -20,9 +20,9 @@ pub fn width() -> usize {
     variable.or_else(terminal).unwrap_or(USUAL).clamp(COLUMNS.0, COLUMNS.1)
 }
 
-/// `text` without what does not fit into `width` columns.
-pub fn cut(text: &str, width: usize) -> String {
-    console::truncate_str(text, width, "…").into_owned()
+/// The first `length` columns of `text`, for what is shown whole elsewhere.
+pub fn shortened(text: &str, length: usize) -> String {
+    console::truncate_str(text, length, "…").into_owned()
 }
 
 /// A finding: a word, what happens, and at the end the command that runs it again. What distinguishes two findings is never cut off.
@@ -59,16 +59,43 @@ pub fn wrapped(text: &str, room: usize) -> Vec<String> {
     lines
 }
 
-/// A rank and what it is of, in a line.
+/// A rank and what it is of, in as many lines as that takes.
 pub fn headed(rank: Rank, what: &str) -> String {
-    format!("{} {}", word(rank), cut(what, width() - WORD - 1))
+    let room = width() - WORD - 1;
+    format!("{} {}", word(rank), wrapped(what, room).join(&format!("\n{:WORD$} ", "")))
 }
 
-/// The line under the name of a finding: its rank and what is to say of it.
+/// What stands under the name of a finding: its rank and what is to say of it.
 pub fn under_a_name(rank: Rank, what: &str) -> String {
     const INDENT: &str = "    ";
-    let room = width() - INDENT.len() - rank.name().len() - 2;
-    format!("{INDENT}{}, {}", style(rank).apply_to(rank), cut(what, room))
+    let text = wrapped(&format!("{}, {what}", style(rank).apply_to(rank)), width() - INDENT.len());
+    format!("{INDENT}{}", text.join(&format!("\n{INDENT}")))
+}
+
+/// A labelled text, such as `at        conv.rs`, in as many lines as it takes.
+pub fn labelled(label: &str, text: &str) -> String {
+    const LABEL: usize = 10;
+    let indent = format!("\n{:LABEL$} ", "");
+    let lines = text.lines().flat_map(|line| wrapped(line, width() - LABEL - 1));
+    format!("{label:<LABEL$} {}", lines.collect::<Vec<_>>().join(&indent))
+}
+
+/// `text` whose lines are no wider than the terminal if they have a label of ten columns, as `snuffer replay` prints them. Lines of a
+/// case stay whole: they are to be copied.
+pub fn fitted(text: &str) -> String {
+    const LABEL: usize = 10;
+    let has_label = |line: &str| {
+        let label = line.get(..LABEL).unwrap_or_default();
+        label.ends_with(' ') && label.trim().bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b':')
+    };
+    let fit = |line: &str| match line.split_at_checked(LABEL) {
+        Some((label, text)) if has_label(line) => {
+            let lines = wrapped(text, width() - LABEL);
+            format!("{label}{}\n", lines.join(&format!("\n{:LABEL$}", "")))
+        }
+        _ => format!("{line}\n"),
+    };
+    text.lines().map(fit).collect()
 }
 
 /// How the word of a rank looks on a terminal.

@@ -1,8 +1,12 @@
-//! Standard output: everything that the command line prints goes through here.
+//! Standard output, or the file of `--output`: everything that the command line prints goes through here.
 
-use std::fmt::Arguments;
-use std::io::{ErrorKind, Write, stdout};
+use std::fmt::{Arguments, Write as _};
+use std::io::{ErrorKind, Write as _, stdout};
+use std::path::PathBuf;
 use std::process::exit;
+use std::sync::{Mutex, PoisonError};
+
+use crate::store::write_atomically;
 
 /// The exit code that a shell reports for a process that SIGPIPE ended.
 const CLOSED_PIPE: i32 = 128 + 13;
@@ -10,12 +14,29 @@ const CLOSED_PIPE: i32 = 128 + 13;
 /// The exit code if the output cannot be written, such as to a full disk.
 const NOT_WRITTEN: i32 = 5;
 
+/// The file to print to, and what it will hold: it is written when all is printed, so that nobody reads half of it.
+static FILE: Mutex<Option<(PathBuf, String)>> = Mutex::new(None);
+
+/// From now on prints to `file`, without colors.
+pub fn print_to(file: PathBuf) {
+    console::set_colors_enabled(false);
+    *FILE.lock().unwrap_or_else(PoisonError::into_inner) = Some((file, String::new()));
+}
+
+/// Writes the file of [`print_to`], if there is one.
+pub fn finish() -> anyhow::Result<()> {
+    let file = FILE.lock().unwrap_or_else(PoisonError::into_inner).take();
+    file.map_or(Ok(()), |(path, text)| write_atomically(&path, text.as_bytes()))
+}
+
 /// Writes to standard output, and ends the process if that fails: quietly if the reader, such as `head`, has closed the
 /// pipe.
 ///
 /// SIGPIPE stays ignored. It would also end this process when it writes to a dead worker.
 pub fn print(text: Arguments) {
-    if let Err(error) = stdout().lock().write_fmt(text) {
+    if let Some((_, kept)) = FILE.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
+        kept.write_fmt(text).expect("a string grows");
+    } else if let Err(error) = stdout().lock().write_fmt(text) {
         if error.kind() != ErrorKind::BrokenPipe {
             eprintln!("snuffer: cannot write to standard output: {error}");
             exit(NOT_WRITTEN);

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use anyhow::{Context, bail};
 
-use super::named_path::path_from;
+use super::named_path::{Missing, path_from};
 use super::{Build, CandleUnderTest, DeviceBehaviour, WorkerSpec, gpu};
 use crate::device::Device;
 
@@ -186,10 +186,9 @@ pub fn executable(device: Device, build: Build) -> anyhow::Result<PathBuf> {
     match candidates.iter().find(|path| path.is_file()) {
         Some(path) => Ok(path.clone()),
         None => {
-            bail!(
-                "{name} is not at {}; build it with `{build_command}`, or name it in {variable}",
-                candidates[0].display()
-            )
+            let place = candidates[0].display();
+            let how = format!("build it with `{build_command}`, or name it in {variable}");
+            Err(Missing(format!("{name} is not at {place}; {how}")).into())
         }
     }
 }
@@ -248,10 +247,10 @@ fn libraries() -> anyhow::Result<PathBuf> {
     let candidates = in_target("simulator/lib")?;
     match candidates.iter().find(|path| has_driver(path)) {
         Some(path) => Ok(path.clone()),
-        None => bail!(
-            "no libcuda.so.1 in {}; build it with `cargo xtask build`, or name its folder in SNUFFER_SIM_LIBRARY",
-            candidates[0].display()
-        ),
+        None => {
+            let how = "build it with `cargo xtask build`, or name its folder in SNUFFER_SIM_LIBRARY";
+            Err(Missing(format!("no libcuda.so.1 in {}; {how}", candidates[0].display())).into())
+        }
     }
 }
 

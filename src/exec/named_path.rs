@@ -1,14 +1,18 @@
-//! Paths that environment variables name.
+//! Paths that environment variables name, and what is missing where it should be.
 
 use std::path::{Path, PathBuf};
 
-use anyhow::bail;
+/// A file that the user can build or name: a worker, or the simulated device's driver.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct Missing(pub(super) String);
 
 /// The path in the environment variable `variable`, if it is set. The path must be valid.
-pub(super) fn path_from(variable: &str, is_valid: impl Fn(&Path) -> bool) -> anyhow::Result<Option<PathBuf>> {
+pub(super) fn path_from(variable: &str, is_valid: impl Fn(&Path) -> bool) -> Result<Option<PathBuf>, Missing> {
     let Some(path) = std::env::var_os(variable).map(PathBuf::from) else { return Ok(None) };
     if !is_valid(&path) {
-        bail!("{variable} names {}, which is missing or not what it should be", path.display());
+        let named = path.display();
+        return Err(Missing(format!("{variable} names {named}, which is missing or not what it should be")));
     }
     Ok(Some(path))
 }

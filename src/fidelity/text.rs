@@ -58,7 +58,8 @@ pub fn text(report: &Fidelity) -> String {
 /// The whole result as a page.
 pub fn markdown(report: &Fidelity) -> String {
     let names: Vec<String> = report.devices.iter().map(|side| format!("`{}`", side.device)).collect();
-    let mut text = format!("# Fidelity: {}\n\nBy `snuffer fidelity`, {}.\n\n", names.join(" and "), report.versions);
+    let mut text =
+        format!("# Fidelity: {}\n\nBy `snuffer lab fidelity`, {}.\n\n", names.join(" and "), report.versions);
     for side in &report.devices {
         let hardware = side.hardware.as_ref().map_or_else(|| "a CPU".to_string(), ToString::to_string);
         let with =

@@ -53,8 +53,10 @@ impl Recording {
     /// Writes the file.
     pub fn keep(&self, path: &Path) -> anyhow::Result<()> {
         let what = if self.recorded.stand_in { "a stand-in for hardware" } else { "hardware" };
-        let text =
-            format!("# Golden vectors, recorded on {what} by `snuffer golden record`.\n\n{}", toml::to_string(self)?);
+        let text = format!(
+            "# Golden vectors, recorded on {what} by `snuffer lab golden record`.\n\n{}",
+            toml::to_string(self)?
+        );
         write_atomically(path, text.as_bytes())
     }
 

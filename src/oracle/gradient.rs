@@ -8,6 +8,7 @@ use std::ops::Range;
 
 use super::compare::{Agreement, bound, compare_slope};
 use super::derivative::{FACTOR, derivative};
+use super::reference::within;
 use super::{Evidence, Kind, OracleName, Site, Verdict, fail, needs, violation};
 use crate::case::weight;
 use crate::ops::Contract;
@@ -190,8 +191,8 @@ impl Comparison<'_> {
                     Range { start, .. } if single => format!("element {start}"),
                     Range { start, end } => format!("along weights of elements {start} to {}", end - 1),
                 };
-                let (name, slope) = (self.name, want.slope);
-                let wrong = format!("{elements} of {name}: expected {slope:?} ± {tolerance:.1e}, got {got:?}");
+                let (name, slope) = (self.name, within(want.slope, tolerance));
+                let wrong = format!("{elements} of {name}: expected {slope}, got {got:?}");
                 let is_smallest = single || self.runs_left == 0;
                 // If neither half is wrong by itself, both together are.
                 let smaller = if is_smallest { Checked::Unknown } else { self.halves(&positions) };

@@ -56,8 +56,11 @@ fn first_difference(
 
 fn describe(want: &Num, got: f64, position: usize, tensor: &Tensor, ulps: f64) -> String {
     let bound = want.error * ulps;
-    format!(
-        "element {position} of {}{:?}: expected {:?} ± {bound:.1e}, got {got:?}",
-        tensor.dtype, tensor.shape, want.value
-    )
+    let want = within(want.value, bound);
+    format!("element {position} of {}{:?}: expected {want}, got {got:?}", tensor.dtype, tensor.shape)
+}
+
+/// A value and how far from it a result may be: `exactly 2.0`, `0.1 ± 1.5e-8`.
+pub fn within(value: f64, bound: f64) -> String {
+    if bound == 0.0 { format!("exactly {value:?}") } else { format!("{value:?} ± {bound:.1e}") }
 }

@@ -5,6 +5,7 @@
 //! analysis does not carry over to differences, so the tolerance is simply a hundredth: enough to notice a missing term.
 
 use super::derivative::{expand, weighted_sum};
+use super::reference::within;
 use super::{Evidence, Kind, OracleName, Site, Verdict, violation};
 use crate::case::weight;
 use crate::number::Num;
@@ -76,7 +77,7 @@ fn check(evidence: &Evidence, first: &str, name: &str, got: &Tensor) -> Option<R
         return None;
     }
     let bound = 1e-2 * size + 1e-3 + (before - after).abs();
-    let detail = format!("along weights of {name}: expected {want:?} ± {bound:.1e}, got {value:?}");
+    let detail = format!("along weights of {name}: expected {}, got {value:?}", within(want, bound));
     Some(if (value - want).abs() <= bound { Ok(()) } else { Err(detail) })
 }
 

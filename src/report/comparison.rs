@@ -1,5 +1,6 @@
 //! A comparison of two candles: as JSON, as text, and as Markdown for a comment on a pull request.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use schemars::JsonSchema;
@@ -51,6 +52,8 @@ pub struct Difference {
     pub class: Class,
     /// What happens, in a sentence.
     pub what: String,
+    /// The changed function that the op is nearest to, by name, or else the known cause of the failure; null if there is neither.
+    pub due_to: Option<String>,
     /// The op.
     pub op: String,
     /// How bad it is, if a promise breaks, or broke before.
@@ -122,6 +125,19 @@ impl Comparison {
         if counts.is_empty() { "no difference".to_string() } else { counts.join(", ") }
     }
 
+    /// The differences by what they are due to, the worst first: one bug of a function shows in each op that calls it.
+    fn groups(&self) -> Vec<(String, Vec<&Difference>)> {
+        let mut groups: Vec<(String, Vec<&Difference>)> = Vec::new();
+        for it in &self.differences {
+            let due_to = it.due_to.clone().unwrap_or_else(|| it.op.clone());
+            match groups.iter_mut().find(|(other, _)| *other == due_to) {
+                Some((_, its)) => its.push(it),
+                None => groups.push((due_to, vec![it])),
+            }
+        }
+        groups
+    }
+
     /// What was run, in a line.
     fn extent(&self) -> String {
         if let Some(note) = &self.note {
@@ -155,7 +171,8 @@ impl Comparison {
             let indented = lines.map(|line| format!("{:16}{line}\n", ""));
             format!("{label:<15} {what}\n{}", indented.concat())
         };
-        let differences = self.differences.iter().map(|it| {
+        let differences = self.groups().into_iter().map(|(due_to, its)| {
+            let (it, others) = its.split_first().expect("a group has a difference");
             let [base, head] = &it.replay;
             let lines = [
                 format!("on {}, after {}: {}", it.device, cases(it.after_cases), it.detail),
@@ -164,7 +181,7 @@ impl Comparison {
                 format!("replay: {base}"),
                 format!("        {head}"),
             ];
-            block(it.class.name(), &it.what, lines)
+            format!("{due_to}\n{}{}\n", block(it.class.name(), &it.what, lines), behind(others))
         });
         let turned = self.regressions.iter().map(|it| {
             let [base, head] = &it.replay;
@@ -184,12 +201,15 @@ impl Comparison {
     /// For a comment on a pull request.
     pub fn markdown(&self) -> String {
         let mut text = format!("## {} against {}\n\n**{}**\n\n", self.head, self.base, self.counted());
-        if !self.differences.is_empty() {
-            text += "| | what | on | after |\n|---|---|---|---|\n";
-            for it in &self.differences {
-                let (what, after) = (cell(&it.what), cases(it.after_cases));
-                let _ = writeln!(text, "| {} | {what} | {} | {after} |", it.class.name(), it.device);
-            }
+        let groups = self.groups();
+        if !groups.is_empty() {
+            text += "| due to | | what | on | after | others |\n|---|---|---|---|---|---|\n";
+        }
+        for (due_to, its) in groups {
+            let (it, others) = its.split_first().expect("a group has a difference");
+            let (what, after) = (cell(&it.what), cases(it.after_cases));
+            let (due_to, class, more) = (cell(&due_to), it.class.name(), others.len());
+            let _ = writeln!(text, "| {due_to} | {class} | {what} | {} | {after} | {more} |", it.device);
         }
         for it in self.differences.iter().take(FOLDED) {
             let _ = write!(
@@ -224,6 +244,20 @@ impl Comparison {
         let _ = writeln!(text, "\n{}.{files}", self.extent());
         text
     }
+}
+
+/// A line about the other differences of a group; empty if there is none. Their cases are in files beside that of the first.
+fn behind(others: &[&Difference]) -> String {
+    /// How many ops are named.
+    const NAMED: usize = 4;
+    if others.is_empty() {
+        return String::new();
+    }
+    let ops: BTreeSet<&str> = others.iter().map(|it| it.op.as_str()).collect();
+    let named: Vec<&str> = ops.iter().take(NAMED).copied().collect();
+    let more = if ops.len() > NAMED { format!(" and {} more", ops.len() - NAMED) } else { String::new() };
+    let differences = if others.len() == 1 { "difference" } else { "differences" };
+    format!("{:16}and {} more {differences}, of {}{more}\n", "", others.len(), named.join(", "))
 }
 
 /// A number of cases.

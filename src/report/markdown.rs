@@ -29,6 +29,8 @@ pub struct Report<'a> {
     pub evidence: &'a Evidence<'a>,
     /// The program that shows it and what it printed, or why there is no program.
     pub program: Result<(&'a str, &'a Ran), &'a str>,
+    /// True if the wrong values that the program printed are others than those that were seen.
+    pub has_other_values: bool,
     /// The results of the ablation, a line each.
     pub ablation: &'a [String],
     /// The result of the bisection over candle's releases, if one ran.
@@ -44,7 +46,7 @@ impl<'a> Report<'a> {
     pub fn new(finding: &'a Finding, evidence: &'a Evidence, known: &'a KnownFailures) -> Self {
         let cause = known.cause_of(&Sighting::of(finding)).map(|cause| Why { cause, change: None, is_asked: false });
         let program = Err("`snuffer report` builds a program of it");
-        Self { finding, evidence, program, ablation: &[], since: None, known, cause }
+        Self { finding, evidence, program, has_other_values: false, ablation: &[], since: None, known, cause }
     }
 
     /// candle's name of the call.
@@ -73,6 +75,10 @@ impl<'a> Report<'a> {
         match self.program {
             Ok((program, ran)) => {
                 let _ = write!(text, "```rust\n{program}```\n\nprints\n\n```\n{}```\n", printed(ran));
+                if self.has_other_values {
+                    text += "\nThe wrong values differ from run to run, as values do that are read from memory outside of the \
+                             inputs. The table below has those of another run.\n";
+                }
             }
             Err(why) => {
                 let _ = write!(

@@ -18,7 +18,7 @@ use crate::store::{Counts, Finding, Record, Tally, id};
 const WORST: usize = 10;
 
 /// A summary of campaigns and findings.
-#[derive(Debug)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Summary {
     /// How much ran.
     pub ran: Ran,
@@ -27,7 +27,7 @@ pub struct Summary {
 }
 
 /// How much ran, and where.
-#[derive(Debug)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Ran {
     /// How many campaigns.
     pub campaigns: usize,

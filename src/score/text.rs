@@ -51,14 +51,14 @@ fn made(score: &Score) -> String {
     if *host {
         let devices: Vec<String> = devices.iter().map(ToString::to_string).collect();
         return format!(
-            "Made by `snuffer score --host --device {} --mutants {chosen} --cases {cases} --seed {seed}` with {versions}. \
+            "Made by `snuffer lab score --host --device {} --mutants {chosen} --cases {cases} --seed {seed}` with {versions}. \
              {changes} changes can be made to {changeable} functions of candle's host code. From these, {chosen} are chosen. \
              {drawn} cases of {ops} ops were drawn, and each mutant is run on up to {cases} that reach it.",
             devices.join(",")
         );
     }
     format!(
-        "Made by `snuffer score --mutants {chosen} --cases {cases} --seed {seed}` with {versions}. \
+        "Made by `snuffer lab score --mutants {chosen} --cases {cases} --seed {seed}` with {versions}. \
          {drawn} cases of {ops} ops launch {changeable} kernels, to which {changes} changes of one \
          instruction can be made. {equivalent} of them are known to make no difference. {further_rounds} others are in further \
          rounds of loops over the grid, which candle never starts: it launches a thread for each element. From the rest, {chosen} are \

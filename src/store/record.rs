@@ -15,7 +15,7 @@ use crate::coverage::Coverage;
 use crate::exec::{CandleUnderTest, EditedKernels, Sanitizer};
 
 /// How many cases had which verdict.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[allow(missing_docs)]
 pub struct Counts {
     pub cases: u64,

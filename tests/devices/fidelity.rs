@@ -34,7 +34,7 @@ fn snuffer(store: &Path, args: &[&str]) -> Output {
 
 /// The exit code and the result of a comparison on two threads.
 fn compared(store: &Path, args: &[&str]) -> (i32, Value) {
-    let output = snuffer(store, &[&["fidelity", "--json", "--jobs", "2", "--seed", "1"][..], args].concat());
+    let output = snuffer(store, &[&["lab", "fidelity", "--json", "--jobs", "2", "--seed", "1"][..], args].concat());
     let shown = text(&output.stdout);
     assert!(shown.starts_with('{'), "{args:?}: {shown}{}", text(&output.stderr));
     (code(&output), valid("fidelity", &shown).remove(0))
@@ -132,7 +132,7 @@ fn a_bad_comparison_is_one_clear_line() {
         (vec!["--with", "cuda:0:PATH=/"], "`PATH` is none of SNUFFER_SIM_BUDGET, "),
         (vec!["--with", "cuda:0"], "write DEVICE:NAME=VALUE"),
     ] {
-        let output = snuffer(store.path(), &[vec!["fidelity", "--cases", "1"], args].concat());
+        let output = snuffer(store.path(), &[vec!["lab", "fidelity", "--cases", "1"], args].concat());
         let shown = text(&output.stderr);
         assert_eq!(code(&output), 1, "{shown}");
         assert!(shown.contains(message), "{shown}");

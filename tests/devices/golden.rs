@@ -31,14 +31,14 @@ fn snuffer(args: &[&str]) -> Output {
 fn record(folder: &Path) {
     let into = folder.to_str().expect("utf-8");
     let drawn = ["--ops", "tensor.sub,tensor.exp,tensor.sum", "--cases", "150", "--jobs", "2"];
-    let output = snuffer(&[&["golden", "record", "--stand-in", "--into", into][..], &drawn].concat());
+    let output = snuffer(&[&["lab", "golden", "record", "--stand-in", "--into", into][..], &drawn].concat());
     assert_eq!(code(&output), 0, "{}{}", text(&output.stdout), text(&output.stderr));
 }
 
 fn a_recording_is_reproduced_to_the_bit_and_a_changed_kernel_is_named(sim: Device) {
     let folder = tempfile::tempdir().expect("a folder");
     record(folder.path());
-    let shown = snuffer(&["golden", "check", "--json", folder.path().to_str().expect("utf-8")]);
+    let shown = snuffer(&["lab", "golden", "check", "--json", folder.path().to_str().expect("utf-8")]);
     assert_eq!(code(&shown), 0, "{}{}", text(&shown.stdout), text(&shown.stderr));
     let checked = valid("golden", &text(&shown.stdout)).remove(0);
     assert_eq!((&checked["exact"], &checked["stand_in"]), (&checked["vectors"], &true.into()), "{checked:#}");
@@ -86,7 +86,7 @@ fn a_wrong_bit_of_a_form_is_found_unless_its_document_allows_it(sim: Device) {
 
 fn without_recordings_a_check_is_not_run_and_never_passes(_: Device) {
     let folder = tempfile::tempdir().expect("a folder");
-    let output = snuffer(&["golden", "check", folder.path().to_str().expect("utf-8")]);
+    let output = snuffer(&["lab", "golden", "check", folder.path().to_str().expect("utf-8")]);
     let shown = text(&output.stderr);
     assert!(code(&output) == 1 && shown.contains("not run: no golden vectors are recorded in "), "{shown}");
 }
@@ -94,7 +94,7 @@ fn without_recordings_a_check_is_not_run_and_never_passes(_: Device) {
 fn a_simulated_device_is_never_recorded_as_hardware(_: Device) {
     let folder = tempfile::tempdir().expect("a folder");
     let into = folder.path().to_str().expect("utf-8");
-    let output = snuffer(&["golden", "record", "--into", into, "--ops", "tensor.neg", "--cases", "2"]);
+    let output = snuffer(&["lab", "golden", "record", "--into", into, "--ops", "tensor.neg", "--cases", "2"]);
     let shown = text(&output.stderr);
     assert!(code(&output) == 5 && shown.contains("so it is not hardware"), "{shown}");
     assert!(files(folder.path()).expect("listed").is_empty());

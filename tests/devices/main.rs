@@ -181,7 +181,7 @@ fn main() -> ExitCode {
         // The last lines: a device that is not tested must be seen.
         println!("{}", machine.summary(plan::ran));
         if !plan::are_there_recordings() {
-            println!("not run: golden vectors (none are recorded; `snuffer golden record` on a GPU)");
+            println!("not run: golden vectors (none are recorded; `snuffer lab golden record` on a GPU)");
         }
     }
     conclusion.exit_code()

@@ -133,9 +133,9 @@ fn mutants_are_spread_over_kernels_and_kinds_without_equivalent_ones() {
     }
 }
 
-/// The output of `snuffer score` for six mutants.
+/// The output of `snuffer lab score` for six mutants.
 fn printed(more: &[&str]) -> String {
-    let args = ["score", "--ops", "tensor.sub", "--cases", "10", "--mutants", "6", "--device", "cpu,sim:0"];
+    let args = ["lab", "score", "--ops", "tensor.sub", "--cases", "10", "--mutants", "6", "--device", "cpu,sim:0"];
     let output = Command::new(env!("CARGO_BIN_EXE_snuffer")).args(args).args(more).output().expect("snuffer starts");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).expect("text")

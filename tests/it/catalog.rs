@@ -1,4 +1,4 @@
-//! `snuffer ops --markdown`: what every op declares.
+//! `snuffer ops --format markdown`: what every op declares.
 
 use snuffer::ops;
 
@@ -6,7 +6,7 @@ use crate::json::snuffer;
 
 #[test]
 fn the_table_of_ops_has_a_row_with_each_input_and_param_of_each_op() {
-    let text = snuffer(&["ops", "--markdown"]);
+    let text = snuffer(&["ops", "--format", "markdown"]);
     // The canary and sequences declare nothing, and have no family.
     let of_families: Vec<_> = ops::ALL.iter().filter(|op| op.name.contains('.')).collect();
     assert!(of_families.len() > 200);

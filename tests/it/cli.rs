@@ -94,7 +94,7 @@ fn a_user_error_is_one_clear_line_and_exits_with_1() {
         (&short, vec!["replay", "CASE", "--device", "cpu", "--jitter", "1"], "--jitter needs a simulated device"),
         ("", vec!["hunt", "--ops", "zzz*"], "no op matches `zzz*`; `snuffer ops` lists them"),
         ("", vec!["coverage"], "the store has no campaign; name cases to run"),
-        ("", vec!["score", "--device", "cpu"], "score needs exactly one simulated device"),
+        ("", vec!["lab", "score", "--device", "cpu"], "score needs exactly one simulated device"),
         ("", vec!["coverage", "--device", "cpu", "corpora/regressions"], "no simulated device executed anything"),
         ("", vec!["hunt", "--resume"], "there is no campaign to resume"),
         ("", vec!["hunt", "--device", "tpu"], "`tpu` is not a device; use `cpu`, `cuda:0` or `sim:0`"),
@@ -139,14 +139,14 @@ fn a_closed_output_pipe_ends_snuffer_quietly() {
 }
 
 #[test]
-fn a_missing_device_is_a_harness_failure_and_never_a_pass() {
+fn a_missing_device_is_the_users_to_provide_and_never_a_pass() {
     let store = tempfile::tempdir().expect("a folder");
     for (variable, value) in [("SNUFFER_WORKER_CUDA", "/nowhere"), ("SNUFFER_SIM_LIBRARY", "/nowhere")] {
         let mut command = command(store.path(), &["hunt", "--device", "sim:0", "--cases", "1"]);
         // The worker is looked up first; any file will do.
         let output = command.env("SNUFFER_WORKER_CUDA", env!("CARGO_BIN_EXE_snuffer")).env(variable, value).output();
         let output = output.expect("snuffer starts");
-        assert_eq!(code(&output), 5);
+        assert_eq!(code(&output), 1);
         let shown = text(&output.stderr);
         assert!(
             shown.contains(&format!("{variable} names /nowhere, which is missing or not what it should be")),
@@ -177,6 +177,36 @@ fn the_help_lists_every_command_once_in_a_group() {
         assert_eq!(help.lines().filter(|line| line.starts_with(&head)).count(), 1, "{head}: {help}");
     }
     assert!(help.contains("\nFirst steps:\n  demo ") && help.contains("\nOptions:\n"), "{help}");
+}
+
+#[test]
+fn output_goes_to_a_file_and_a_listing_that_works_ends_with_0() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("listed");
+    let path = file.to_str().expect("a path");
+    for (args, first) in [
+        (&["ops", "--json", "-o", path][..], "{\"name\":\"canary\""),
+        (&["ops", "--format", "markdown", "--output", path], "# Ops: inputs and params\n"),
+        (&["lab", "golden", "check", "--output", path], ""),
+        (&["causes", "--kept", "--output", path], "rank "),
+    ] {
+        let output = snuffer(folder.path(), args);
+        assert_eq!(text(&output.stdout), "", "{args:?}");
+        assert!([0, 1].contains(&code(&output)), "{args:?}: {}", text(&output.stderr));
+        let written = std::fs::read_to_string(&file).expect("written");
+        assert!(written.starts_with(first), "{args:?}: {written}");
+    }
+}
+
+#[test]
+fn a_store_that_cannot_be_made_is_a_mistake_of_one_line() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("file");
+    std::fs::write(&file, "").expect("written");
+    let store = file.join("store");
+    let output = snuffer(&store, &["hunt", "--cases", "1", "--ops", "loss.mse"]);
+    let said = text(&output.stderr);
+    assert!(code(&output) == 1 && said.lines().count() == 1 && said.contains("--store"), "{said}");
 }
 
 #[test]

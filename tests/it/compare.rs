@@ -1,9 +1,9 @@
 //! Comparisons of two candles: what differs in their sources, the order of cases, and reports.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use snuffer::candles::{Crate, Crates, Sources, crates, released};
-use snuffer::compare::{FAR, Order, distances};
+use snuffer::compare::{FAR, Order, Reach, reaches};
 use snuffer::device::Device;
 use snuffer::exec::WorkerSpec;
 use snuffer::ops::{self, Op};
@@ -38,12 +38,13 @@ fn changed_functions_are_named_and_the_ops_that_may_call_them_come_first() {
     assert_eq!(changed.files, BTreeSet::from([file.clone()]));
     assert_eq!(changed.functions, BTreeSet::from([(file, "Gather::f".to_string())]));
     let all: Vec<&'static Op> = ops::ALL.to_vec();
-    let distances = distances(&all, &head, &changed, &[Device::Cpu], &WorkerSpec::default(), 1).expect("no device");
-    assert_eq!(distances.len(), all.len(), "no op is left out");
-    let nearest: Vec<&str> = distances.iter().filter(|(_, far)| **far <= 1).map(|(name, _)| *name).collect();
+    let reaches = reaches(&all, &head, &changed, &[Device::Cpu], &WorkerSpec::default(), 1).expect("no device");
+    assert_eq!(reaches.len(), all.len(), "no op is left out");
+    assert_eq!(reaches["tensor.gather"].change.as_deref(), Some("Gather::f in candle-core/src/cpu_backend/mod.rs"));
+    let nearest: Vec<&str> = reaches.iter().filter(|(_, reach)| reach.distance <= 1).map(|(name, _)| *name).collect();
     assert!(nearest.contains(&"tensor.gather") && nearest.len() < all.len() / 4, "{nearest:?}");
-    assert!(distances["loss.mse"] > 1, "it gathers nothing");
-    let order = Order::new(&all, &distances);
+    assert!(reaches["loss.mse"].distance > 1, "it gathers nothing");
+    let order = Order::new(&all, &reaches);
     assert!(nearest.contains(&order.sample(1, 0).op.name), "{}", order.sample(1, 0).op.name);
 }
 
@@ -62,7 +63,8 @@ fn comments_and_other_processors_change_nothing() {
 fn a_turn_has_each_op_and_no_case_twice() {
     let ops: Vec<&'static Op> =
         ["tensor.neg", "tensor.gather", "loss.mse"].map(|name| ops::find(name).expect("an op")).into();
-    let far = BTreeMap::from([("tensor.neg", FAR), ("tensor.gather", 0), ("loss.mse", FAR - 1)]);
+    let far = [("tensor.neg", FAR), ("tensor.gather", 0), ("loss.mse", FAR - 1)];
+    let far = far.map(|(name, distance)| (name, Reach { distance, change: None })).into();
     let order = Order::new(&ops, &far);
     let turn = (1 << FAR) + 2 + 1;
     let drawn: Vec<(&str, u64)> =
@@ -80,6 +82,7 @@ fn difference(class: Class, what: &str) -> Difference {
     Difference {
         class,
         what: what.into(),
+        due_to: None,
         op: "tensor.log".into(),
         rank: None,
         signature: None,
@@ -108,12 +111,16 @@ fn reports_say_what_happens_and_how_to_run_it() {
     let both = of(vec![worse, better]);
     let plain = both.text();
     assert!(plain.contains("changed         a < b\n") && plain.contains("1 changed, 1 newly passing\n"), "{plain}");
+    assert!(
+        plain.starts_with("tensor.log\nchanged ") && plain.contains("and 1 more difference, of tensor.log\n"),
+        "{plain}"
+    );
     assert!(plain.contains("on cpu, after 17 cases: element 0: 1 before, 2 after\n"), "{plain}");
     assert!(plain.contains("replay: snuffer replay findings/x.toml\n"), "{plain}");
     let markdown = both.markdown();
     for part in [
         "## candle 2 against candle 1",
-        "| changed | a &lt; b | cpu | 17 cases |",
+        "| tensor.log | changed | a &lt; b | cpu | 17 cases | 1 |",
         "a\\|b",
         "snuffer replay case.toml --candle new",
     ] {

@@ -48,6 +48,8 @@ fn each_missing_tool_is_named_with_the_commands_that_bring_it() {
         }
     }
     for command in [
+        "\nnot ready\n",
+        "\noptional, and missing\n",
         "    Debian     sudo apt-get install g++\n",
         "    Fedora     sudo dnf install gcc-c++\n",
         "    container  apt-get update && apt-get install --yes g++\n",
@@ -69,7 +71,10 @@ fn a_tool_that_is_there_is_shown_with_its_version() {
     tool("cargo", "echo cargo 1.2.3; echo more");
     tool("rustup", "exit 1");
     let shown = doctor(folder.path(), &[]);
-    assert!(shown.contains("\nRust: cargo 1.2.3\n") && shown.contains("\nnightly Rust: missing, to fuzz\n"), "{shown}");
+    assert!(
+        shown.contains("\n  Rust: cargo 1.2.3\n") && shown.contains("\n  nightly Rust: missing, to fuzz\n"),
+        "{shown}"
+    );
 }
 
 #[test]

@@ -112,7 +112,7 @@ fn campaigns_are_exported_and_an_empty_store_is_not_a_success() {
     hunt(&store, &[]);
     let export = |store: &Path, form: &str| {
         let [store, known] = [store, folder.path()].map(|path| path.to_str().expect("a path"));
-        let output = snuffer(&["findings", "--store", store, "--known", known, "export", form]);
+        let output = snuffer(&["findings", "--store", store, "--known", known, "export", "--format", form]);
         (output.status.code(), String::from_utf8(output.stdout).expect("text"))
     };
     let (names, tally) = found(&store);
@@ -123,7 +123,7 @@ fn campaigns_are_exported_and_an_empty_store_is_not_a_success() {
     let rules: Vec<_> =
         run["tool"]["driver"]["rules"].as_array().expect("rules").iter().map(|rule| &rule["id"]).collect();
     let results = run["results"].as_array().expect("results");
-    assert_eq!((code, results.len()), (Some(2), names.len()));
+    assert_eq!((code, results.len()), (Some(0), names.len()));
     for result in results {
         assert!(rules.contains(&&result["ruleId"]), "{result}");
         let uri = result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"].as_str().expect("a path");
@@ -174,14 +174,14 @@ fn issues_are_opened_for_new_findings_up_to_a_cap_and_only_with_yes() {
     };
 
     let (code, shown) = issues(&[], None);
-    assert!(code == Some(2) && shown.contains("nothing was sent"), "{shown}");
+    assert!(code == Some(0) && shown.contains("nothing was sent"), "{shown}");
     assert_eq!(shown.matches("Replay: save the case above").count(), 3, "each is printed whole: {shown}");
     assert_eq!(shown.lines().filter(|line| line.starts_with("would open: ")).count(), 3, "{shown}");
     assert_eq!(issues(&["--yes", "--repo", "a/b"], None).0, Some(1), "without a token");
     assert!(!folder.path().join("calls").exists(), "gh was not called");
 
     let (code, shown) = issues(&["--yes", "--repo", "a/b"], Some("secret"));
-    assert!(code == Some(2) && shown.contains("comment on #7: "), "{shown}");
+    assert!(code == Some(0) && shown.contains("comment on #7: "), "{shown}");
     let calls = fs::read_to_string(folder.path().join("calls")).expect("a log");
     let count = |what: &str| calls.lines().filter(|line| line.starts_with(what)).count();
     // One of the three is already open.

@@ -9,7 +9,7 @@ use snuffer::exec::{Deadline, Executor, Ran, WorkerSpec};
 use snuffer::ops;
 use snuffer::oracle::{Evidence, OracleName, Signature, judge};
 use snuffer::outcome::{Fault, Observation, Outcome, Panic, Phase, Place, Refusal, Returned};
-use snuffer::program::{ProgramOptions, agrees, outputs, program, test, torch};
+use snuffer::program::{Agreement, ProgramOptions, agreement, agrees, outputs, program, test, torch};
 use snuffer::report::{Answer, Report, Why, replay};
 use snuffer::store::Finding;
 use snuffer::tensor::{DType, Tensor, Value};
@@ -124,6 +124,27 @@ fn a_program_that_differs_from_its_case_is_detected() {
     }
     assert!(!agrees(&case, &returned(0.5), &ran(0, "0.25\n", "")), "another value");
     assert!(!agrees(&case, &returned(0.5), &ran(0, "0.5 0.5\n", "")), "more values");
+}
+
+#[test]
+fn a_program_whose_wrong_elements_have_other_wrong_values_shows_the_finding() {
+    let x = Tensor::new(DType::F32, vec![2], vec![Value::Float(0.0), Value::Float(1.0)]);
+    let case = Case::new("tensor.exp").input("x", x);
+    let op = ops::find("tensor.exp").expect("an op");
+    let evidence = Evidence::new(op, &case, &[]);
+    // exp is 1 and 2.7182817: the first element is wrong.
+    let output = Tensor::new(DType::F32, vec![2], vec![Value::Float(7.0), Value::Float(f64::from(1f32.exp()))]);
+    let seen = Outcome::Returned(Returned { outputs: vec![output], ..Returned::default() });
+    for (printed, expected) in [
+        ("[7.0, 2.7182817]\n", Agreement::Same),
+        ("[9.0, 2.7182817]\n", Agreement::OtherValues),
+        ("[1.0, 2.7182817]\n", Agreement::Different),
+        ("[9.0, 3.0]\n", Agreement::Different),
+        ("[9.0]\n", Agreement::Different),
+    ] {
+        assert_eq!(agreement(&evidence, &seen, &ran(0, printed, "")), expected, "{printed}");
+    }
+    assert_eq!(agreement(&evidence, &seen, &ran(1, "[9.0, 2.7182817]\n", "")), Agreement::Different, "it fails");
 }
 
 #[test]

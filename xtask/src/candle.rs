@@ -40,7 +40,7 @@ pub fn run(root: &Path, args: &Args) -> anyhow::Result<u8> {
         set_up::snuffer()?;
     }
     let snuffer = || Command::new(target().unwrap_or_default().join("debug/snuffer"));
-    let code = status(args.devices.limit(snuffer().args(["moved", version])))?;
+    let code = status(args.devices.limit(snuffer().args(["lab", "moved", version])))?;
     ensure!(code == 0, "candle {version} was not compared with the present release");
     say("regressions that do something else with it:");
     let code = status(args.devices.limit(snuffer().args(["regressions", "--candle", version])))?;

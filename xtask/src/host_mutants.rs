@@ -1,4 +1,4 @@
-//! `cargo xtask host-mutants`: the worker for `snuffer score --host`. It has a copy of candle's crates in which every mutant of the
+//! `cargo xtask host-mutants`: the worker for `snuffer lab score --host`. It has a copy of candle's crates in which every mutant of the
 //! host code is compiled in, each behind a switch that a process reads at its start: all mutants cost one build.
 //!
 //! Candle's sources are copied and changed below `target` only.

@@ -107,7 +107,7 @@ enum Task {
     Simulator,
     /// Build everything and make the release archive, in `target/dist`.
     Dist,
-    /// Build the worker for `snuffer score --host`, with every mutant of candle's host code compiled in.
+    /// Build the worker for `snuffer lab score --host`, with every mutant of candle's host code compiled in.
     HostMutants(host_mutants::Args),
     /// Time the calls on which models spend their time, with candle as released and with all fixes of root causes.
     FixCost(fix_cost::Args),

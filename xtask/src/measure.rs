@@ -20,7 +20,7 @@ enum Name {
     Dedup,
     /// How small minimized cases are, and how many candidates that takes, on `cpu`.
     Minimizer,
-    /// How many bugs that are planted in candle's kernels are noticed: `snuffer score`.
+    /// How many bugs that are planted in candle's kernels are noticed: `snuffer lab score`.
     Score,
     /// How many cases run in a second, built as users build candle.
     Throughput,
@@ -40,7 +40,7 @@ pub fn run(Args { name, args }: &Args) -> anyhow::Result<u8> {
         Name::Score => {
             set_up::everything(Devices::ALL)?;
             let mut snuffer = Command::new(target()?.join("debug/snuffer"));
-            snuffer.arg("score");
+            snuffer.args(["lab", "score"]);
             snuffer
         }
         Name::Throughput => bench(&["--bench", "throughput", "--"]),

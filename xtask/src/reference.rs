@@ -17,7 +17,7 @@ pub fn run(root: &Path, cases: u64) -> anyhow::Result<u8> {
     fs::create_dir_all(&folder)?;
     let forms = ["run", "--quiet", "--locked", "--package", "snuffer-simulator", "--example", "forms"];
     for (name, page) in [
-        ("ops.md", printed(Command::new(target()?.join("debug/snuffer")).args(["ops", "--markdown"]))?),
+        ("ops.md", printed(Command::new(target()?.join("debug/snuffer")).args(["ops", "--format", "markdown"]))?),
         ("ptx.md", printed(cargo().args(forms))?),
         ("promises.md", promises::page(root, cases)?),
     ] {

@@ -17,7 +17,7 @@ use crate::tensor::DType;
 pub struct CandleArg {
     /// Test this candle instead: a release such as `0.11.0`, a checkout of candle's repository or a folder with some of its crates, a
     /// folder of patches of the release under test, or `fixes` of causes (`fixes:NAME,NAME` for some). Its workers are built once, in minutes.
-    #[arg(long = "candle", id = "candle", value_name = "WHAT")]
+    #[arg(long = "candle", help_heading = "Candle under test", id = "candle", value_name = "WHAT")]
     pub named: Option<String>,
 }
 

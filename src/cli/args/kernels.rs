@@ -12,7 +12,13 @@ use crate::kernels::Edits;
 pub struct KernelsArg {
     /// Run the edited CUDA kernels of this checkout of candle, or of its `candle-kernels/src`, on simulated devices. Those that
     /// differ from the release are compiled; nothing else is built.
-    #[arg(long = "kernels", id = "kernels", value_name = "DIR", conflicts_with = "candle")]
+    #[arg(
+        long = "kernels",
+        help_heading = "Candle under test",
+        id = "kernels",
+        value_name = "DIR",
+        conflicts_with = "candle"
+    )]
     pub folder: Option<PathBuf>,
 }
 

@@ -9,7 +9,7 @@ use crate::exec::Sanitizer;
 pub struct SanitizerArg {
     /// Run the workers of GPUs under this tool of NVIDIA's compute-sanitizer: `memcheck`, `initcheck`, `racecheck` or
     /// `synccheck`. Kernels are much slower, and a case gets 20 times its time limit.
-    #[arg(long = "sanitizer", id = "sanitizer", value_name = "TOOL")]
+    #[arg(long = "sanitizer", help_heading = "Devices and workers", id = "sanitizer", value_name = "TOOL")]
     pub tool: Option<Sanitizer>,
 }
 

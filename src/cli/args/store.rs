@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::{UsageError, text};
 use crate::console::Shell;
-use crate::store::{Finding, Store};
+use crate::store::{Finding, Store, id};
 
 /// The variable that names the store.
 pub const VARIABLE: &str = "SNUFFER_FINDINGS";
@@ -19,7 +19,7 @@ const EDITED_KERNELS: &str = "edited-kernels";
 #[derive(Debug, Clone, clap::Args)]
 pub struct StoreArg {
     /// Folder of findings and campaign records. By default `findings`.
-    #[arg(long, global = true, env = VARIABLE)]
+    #[arg(long, global = true, env = VARIABLE, help_heading = "Store", display_order = 1000)]
     store: Option<PathBuf>,
 }
 
@@ -30,8 +30,8 @@ impl StoreArg {
     }
 
     /// The store, which is made if it is missing.
-    pub fn open(&self) -> anyhow::Result<Store> {
-        Store::open(self.path())
+    pub fn open(&self) -> Result<Store, UsageError> {
+        Store::open(self.path()).map_err(|problem| UsageError(format!("{problem:#}; name another store with --store")))
     }
 
     /// The store, which must exist.
@@ -69,8 +69,11 @@ impl StoreArg {
             },
             [] => format!("no finding `{typed}` in {shown}; `snuffer findings list` lists them"),
             [one, another, rest @ ..] => {
-                let more = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
-                format!("`{typed}` may be `{one}` or `{another}`{more} in {shown}; type more of the name")
+                let more = if rest.is_empty() { String::new() } else { format!(", or {} more", rest.len()) };
+                let (ones, others) = (id(one), id(another));
+                format!(
+                    "`{typed}` may be {ones}, `{one}`, or {others}, `{another}`{more} in {shown}; type an id, or more of the name"
+                )
             }
         };
         Err(UsageError(problem).into())

@@ -1,10 +1,12 @@
 //! What a comparison says: each difference with its sentence, its case in a file, and the commands that run it.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::{Args, StoreArg};
 use crate::candles::{Changed, Crates, Named};
-use crate::compare::{self, Compared, Plan};
+use crate::causes::{KnownFailures, Sighting};
+use crate::compare::{self, Compared, Plan, Reach};
 use crate::console::Shell;
 use crate::device::Device;
 use crate::exec::CandleUnderTest;
@@ -31,12 +33,14 @@ fn of([base, head]: [String; 2], devices: &[Device]) -> Comparison {
 pub fn comparison(
     args: &Args,
     store: &StoreArg,
-    plan: &Plan,
+    (plan, reaches): (&Plan, &BTreeMap<&'static str, Reach>),
     compared: &Compared,
     (ops, left_out, changed): (usize, Vec<String>, Changed),
 ) -> anyhow::Result<Comparison> {
     let [base, head] = [&args.base, &args.head].map(|named| Named::parse(named).map(|named| named.folder()));
     let folder = store.within("compared").path().join(format!("{}..{}", base?, head?));
+    let known = args.known.failures()?;
+    let near = |op: &str| reaches.get(op).and_then(|reach| reach.change.clone());
     let shells = plan.specs.each_ref().map(|spec| Shell::new(None).on(spec.candle.as_deref(), None));
     let turned = |it: &compare::Turned| Turned {
         name: it.name.clone(),
@@ -59,14 +63,19 @@ pub fn comparison(
         differences: compared
             .differences
             .iter()
-            .map(|it| difference(it, &folder, &shells))
+            .map(|it| difference(it, near(&it.case.op), &known, (&folder, &shells)))
             .collect::<Result<_, _>>()?,
         ..of(plan.specs.each_ref().map(|spec| CandleUnderTest::described(spec.candle.as_deref())), &plan.devices)
     })
 }
 
-/// A difference, with its case in a file of `folder`.
-fn difference(it: &compare::Difference, folder: &Path, shells: &[Shell; 2]) -> anyhow::Result<Difference> {
+/// A difference, with its case in a file of `folder`. It is due to the change that its op is nearest to; far from all, to a known cause.
+fn difference(
+    it: &compare::Difference,
+    change: Option<String>,
+    known: &KnownFailures,
+    (folder, shells): (&Path, &[Shell; 2]),
+) -> anyhow::Result<Difference> {
     let what = changed(&it.case.op, &it.change);
     let file: PathBuf = keep_case(folder, &slug(&format!("{} {what}", it.change.class.name())), &it.case)?;
     let does = |side: &compare::Side| {
@@ -74,7 +83,13 @@ fn difference(it: &compare::Difference, folder: &Path, shells: &[Shell; 2]) -> a
         own.map_or_else(String::new, |seen| seen.outcome.summary())
     };
     let [before, after] = it.seen.each_ref().map(does);
+    let device = it.change.device;
+    let cause = it.change.signature.as_ref().and_then(|signature| {
+        let case = &it.case;
+        known.cause_of(&Sighting { signature, case, devices: [device].into(), candle: None })
+    });
     Ok(Difference {
+        due_to: change.or_else(|| cause.map(|cause| format!("the cause “{}”", cause.title))),
         class: it.change.class,
         what,
         op: it.case.op.clone(),

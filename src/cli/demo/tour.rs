@@ -2,7 +2,7 @@
 
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -22,6 +22,8 @@ struct Step {
     command: &'static str,
     /// Whether it takes `--device`.
     has_devices: bool,
+    /// How many lines of its output are shown; the rest is in a file that the tour names.
+    lines: Option<usize>,
     /// How it ends.
     ends: Exit,
 }
@@ -34,12 +36,14 @@ const STEPS: [Step; 5] = [
                 does. The last line names the call that is to blame.",
         command: "replay CASE --blame",
         has_devices: true,
+        lines: None,
         ends: Exit::Findings,
     },
     Step {
         shows: "Minimize it: a simpler case that fails in the same way.",
         command: "minimize CASE",
         has_devices: true,
+        lines: None,
         ends: Exit::Findings,
     },
     Step {
@@ -47,6 +51,7 @@ const STEPS: [Step; 5] = [
                 faults, all of which must be noticed.",
         command: "import CASE --store STORE",
         has_devices: true,
+        lines: None,
         ends: Exit::Findings,
     },
     Step {
@@ -54,12 +59,14 @@ const STEPS: [Step; 5] = [
                 shows it: building candle takes minutes.",
         command: "report FINDING --store STORE --into REPORTS --no-program",
         has_devices: false,
-        ends: Exit::Findings,
+        lines: Some(15),
+        ends: Exit::Clean,
     },
     Step {
         shows: "Write a site of everything in the store.",
         command: "site --store STORE --into SITE",
         has_devices: false,
+        lines: None,
         ends: Exit::Clean,
     },
 ];
@@ -132,7 +139,7 @@ impl<'a> Tour<'a> {
         }
         let shown = shlex::try_join(std::iter::once(&self.name).chain(&words).map(String::as_str))?;
         println!("{}", style(format!("$ {shown}")).cyan());
-        let status = Command::new(std::env::current_exe()?).args(&words).status().context("cannot run snuffer")?;
+        let status = run(&words, step.lines)?;
         let (code, signal) = INTERRUPTED;
         match status.code() {
             _ if self.interrupted.load(Ordering::Relaxed) || status.signal() == Some(signal) => Err(Ended(code).into()),
@@ -155,4 +162,19 @@ impl<'a> Tour<'a> {
     fn path(&self, word: &str) -> PathBuf {
         if word == "CASE" { self.case.to_path_buf() } else { self.folder.join(word.to_lowercase()) }
     }
+}
+
+/// Runs `snuffer` with `words`, and shows all of its output or its first `lines`.
+fn run(words: &[String], lines: Option<usize>) -> anyhow::Result<ExitStatus> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.args(words);
+    let Some(lines) = lines else { return command.status().context("cannot run snuffer") };
+    let mut child = command.stdout(Stdio::piped()).spawn().context("cannot run snuffer")?;
+    let printed = std::io::read_to_string(child.stdout.take().context("its output is a pipe")?)?;
+    printed.lines().take(lines).for_each(|line| println!("{line}"));
+    let more = printed.lines().count().saturating_sub(lines);
+    if more > 0 {
+        println!("… and {more} more lines");
+    }
+    child.wait().context("cannot wait for snuffer")
 }

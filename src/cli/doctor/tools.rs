@@ -81,6 +81,16 @@ impl Tool {
         Self { name, purpose, found: first_line(&probe), commands, note }
     }
 
+    /// True if this machine has it.
+    pub fn is_there(&self) -> bool {
+        self.found.is_some()
+    }
+
+    /// True if nothing can be built without it.
+    pub fn builds(&self) -> bool {
+        self.purpose.starts_with("to build")
+    }
+
     /// Lines for people: what was found, or what brings it.
     pub fn text(&self) -> String {
         let Self { name, purpose, found, commands: Commands { debian, fedora, container }, note } = self;
@@ -108,7 +118,7 @@ fn first_line(command: &str) -> Option<String> {
 }
 
 /// Whether the machine has an NVIDIA GPU, with or without a driver.
-fn has_gpu() -> bool {
+pub fn has_gpu() -> bool {
     let is = |folder: &Path, file: &str, value: &str| {
         std::fs::read_to_string(folder.join(file)).is_ok_and(|text| text.starts_with(value))
     };

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::case::{Case, InputSpec, ParamSpec};
+use crate::console;
 use crate::generate::Mode;
 use crate::hunt::Sample;
 use crate::ops::{Contract, Op, why};
@@ -13,19 +14,25 @@ use crate::tensor::DType;
 const DRAWN: u64 = 2000;
 /// The columns behind the names of parts, in 80.
 const WIDTH: usize = 65;
+/// The columns behind the names of ops, in 80.
+const LINE: usize = 78;
 /// About as many elements as a case has that one likes to edit.
 const ELEMENTS: usize = 12;
 
-/// The ops, one line each, and how many there are.
+/// The ops, each with its inputs and then its params, and how many there are.
 pub fn listed(ops: &[&'static Op]) -> String {
     let width = ops.iter().map(|op| op.name.len()).max().unwrap_or_default();
     let line = |op: &&Op| {
-        let inputs = op.inputs.iter().map(|spec| spec.name);
-        let names: Vec<&str> = inputs.chain(op.params.iter().map(|spec| spec.name)).collect();
-        format!("{:<width$}  {}\n", op.name, names.join(", ")).trim_end().to_string() + "\n"
+        let (inputs, params) = (op.inputs.iter().map(|spec| spec.name), op.params.iter().map(|spec| spec.name));
+        let (inputs, params) = (inputs.collect::<Vec<_>>().join(", "), params.collect::<Vec<_>>().join(", "));
+        let both = if params.is_empty() { inputs } else { format!("{inputs}; {params}") };
+        let indent = format!("\n{:width$}  ", "");
+        format!("{:<width$}  {}\n", op.name, console::wrapped(&both, LINE - width).join(&indent)).trim_end().to_string()
+            + "\n"
     };
     let lines: String = ops.iter().map(line).collect();
-    format!("{lines}\n{} ops; `snuffer ops NAME` explains one\n", ops.len())
+    let head = format!("{:<width$}  inputs; params\n", "op");
+    format!("{head}{lines}\n{} ops; `snuffer ops NAME` explains one\n", ops.len())
 }
 
 /// All that there is to know about `op`.
@@ -71,18 +78,8 @@ fn param(spec: &ParamSpec) -> Vec<String> {
 
 /// `text` in lines that fit behind the name of a part, all but the first behind `indent`.
 fn wrapped(text: &str, indent: &str) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split(' ') {
-        let line = lines.last_mut().expect("one line at least");
-        if !line.trim().is_empty() && line.len() + word.len() >= WIDTH {
-            lines.push(format!("{indent}{word}"));
-        } else {
-            let space = if line.is_empty() { "" } else { " " };
-            line.push_str(space);
-            line.push_str(word);
-        }
-    }
-    lines
+    let lines = console::wrapped(text, WIDTH - indent.len()).into_iter().enumerate();
+    lines.map(|(number, line)| if number == 0 { line } else { format!("{indent}{line}") }).collect()
 }
 
 /// What drawn cases show of the contract, which is code.

@@ -27,7 +27,7 @@ impl Subject {
         set_up::snuffer()?;
         let device = if devices.can_be_simulated() { "sim:0" } else { "cpu" };
         let mut snuffer = Command::new(target()?.join("debug/snuffer"));
-        snuffer.args(["fuzz-package", "--candle", candle, "--device", device, "--store", store]);
+        snuffer.args(["lab", "fuzz-package", "--candle", candle, "--device", device, "--store", store]);
         let output = snuffer.stderr(Stdio::inherit()).output().context("cannot run snuffer")?;
         ensure!(output.status.success(), "candle {candle} cannot be fuzzed");
         let printed = String::from_utf8(output.stdout)?;

@@ -97,8 +97,8 @@ pub const QUESTIONS: &[Question] = &[
             "tests",
             "Do the tests pass on the GPU?",
             [
-                "test --locked --features cuda --test devices -- cuda:0",
-                "test --locked --features cuda --test devices -- canary::every_planted_fault_is_noticed_and_charged_to_its_case::cuda:0",
+                "xtask test -- --test devices -- cuda:0",
+                "xtask test -- --test devices -- canary::every_planted_fault_is_noticed_and_charged_to_its_case::cuda:0",
             ],
             ["yes", ""],
         )
@@ -149,15 +149,18 @@ pub const QUESTIONS: &[Question] = &[
         "fidelity",
         "Does the simulated device agree with the GPU?",
         [
-            "fidelity --device sim:0,cuda:0 --cases 20000 --time 20m --into FOLDER/disagreements --markdown FOLDER/fidelity.md",
-            "fidelity --device sim:0,cuda:0 --cases 300 --into FOLDER/disagreements --markdown FOLDER/fidelity.md",
+            "lab fidelity --device sim:0,cuda:0 --cases 20000 --time 20m --into FOLDER/disagreements --markdown FOLDER/fidelity.md",
+            "lab fidelity --device sim:0,cuda:0 --cases 300 --into FOLDER/disagreements --markdown FOLDER/fidelity.md",
         ],
         ["in every case", "not in every case: each disagreement is minimized"],
     ),
     snuffer(
         "golden",
         "What does the GPU compute, for the simulated device to be checked against?",
-        ["golden record --device cuda:0", "golden record --device cuda:0 --stand-in --cases 300 --into FOLDER/golden"],
+        [
+            "lab golden record --device cuda:0",
+            "lab golden record --device cuda:0 --stand-in --cases 300 --into FOLDER/golden",
+        ],
         ["recorded", ""],
     ),
 ];

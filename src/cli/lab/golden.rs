@@ -1,9 +1,9 @@
-//! `snuffer golden`: records what hardware computes, and checks the simulated device against it.
+//! `snuffer lab golden`: records what hardware computes, and checks the simulated device against it.
 
 use std::path::PathBuf;
 
-use super::hunt::{matching, stop_on_signal};
-use super::{Common, JobsArg, Pattern, UsageError};
+use crate::cli::hunt::{matching, stop_on_signal};
+use crate::cli::{Common, JobsArg, Pattern, UsageError};
 use crate::console;
 use crate::device::Device;
 use crate::exec::Worker;
@@ -13,7 +13,7 @@ use crate::golden::{Chosen, check, record};
 /// Where golden vectors are kept.
 const FOLDER: &str = "corpora/golden";
 
-/// Arguments of `snuffer golden`.
+/// Arguments of `snuffer lab golden`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -105,7 +105,7 @@ fn run_check(args: &CheckArgs) -> anyhow::Result<Exit> {
     let Some(checked) = check(device, &args.common.spec(), &args.folder, &|_| {})? else {
         let folder = args.folder.display();
         let message = format!(
-            "not run: no golden vectors are recorded in {folder}; `snuffer golden record` on a machine with a GPU"
+            "not run: no golden vectors are recorded in {folder}; `snuffer lab golden record` on a machine with a GPU"
         );
         return Err(UsageError(message).into());
     };

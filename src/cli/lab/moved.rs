@@ -1,13 +1,13 @@
-//! `snuffer moved`: what another release of candle means for this suite.
+//! `snuffer lab moved`: what another release of candle means for this suite.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use semver::Version;
 
-use super::{CandleArg, Common, present};
 use crate::CANDLE;
 use crate::candles::{Became, Sources, became, citations, crates, dtypes, files, public_functions};
+use crate::cli::{CandleArg, Common, present};
 use crate::console;
 use crate::device::Device;
 use crate::exec::WorkerSpec;
@@ -16,7 +16,7 @@ use crate::matrix::{self, Row};
 use crate::ops::{self, Op};
 use crate::tensor::DType;
 
-/// Arguments of `snuffer moved`.
+/// Arguments of `snuffer lab moved`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The release.

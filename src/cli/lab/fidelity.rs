@@ -1,11 +1,11 @@
-//! `snuffer fidelity`: compares the simulated device with hardware, case by case and bit by bit.
+//! `snuffer lab fidelity`: compares the simulated device with hardware, case by case and bit by bit.
 
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-use super::hunt::{matching, stop_on_signal};
-use super::{Common, JobsArg, Pattern, StoreArg, UsageError, cases, duration};
+use crate::cli::hunt::{matching, stop_on_signal};
+use crate::cli::{Common, JobsArg, Pattern, StoreArg, UsageError, cases, duration};
 use crate::console;
 use crate::device::Device;
 use crate::exec::Variable;
@@ -13,7 +13,7 @@ use crate::exit_code::Exit;
 use crate::fidelity::{Plan, Standing, markdown, missed, run as compare, text};
 use crate::store::write_atomically;
 
-/// Arguments of `snuffer fidelity`.
+/// Arguments of `snuffer lab fidelity`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Files with cases to compare instead of drawn ones.

@@ -1,7 +1,7 @@
-//! `snuffer score`: the share of small changes in candle's kernels or host code that drawn cases notice.
+//! `snuffer lab score`: the share of small changes in candle's kernels or host code that drawn cases notice.
 
-use super::hunt::{matching, stop_on_signal};
-use super::{CandleArg, Common, JobsArg, Pattern, UsageError, present};
+use crate::cli::hunt::{matching, stop_on_signal};
+use crate::cli::{CandleArg, Common, JobsArg, Pattern, UsageError, present};
 use crate::console;
 use crate::device::Device;
 use crate::exit_code::Exit;
@@ -9,7 +9,7 @@ use crate::hunt::check_canary;
 use crate::score::{Baseline, Plan, Score, Subject, choose, markdown, run as run_mutants};
 use crate::settle::versions;
 
-/// Arguments of `snuffer score`.
+/// Arguments of `snuffer lab score`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]

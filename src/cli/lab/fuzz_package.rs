@@ -1,11 +1,11 @@
-//! `snuffer fuzz-package`: the fuzz targets with another candle, for `cargo xtask fuzz` to build.
+//! `snuffer lab fuzz-package`: the fuzz targets with another candle, for `cargo xtask fuzz` to build.
 
-use super::{CandleArg, StoreArg, UsageError};
 use crate::candles::fuzz_package;
+use crate::cli::{CandleArg, StoreArg, UsageError};
 use crate::device::Device;
 use crate::exit_code::Exit;
 
-/// Arguments of `snuffer fuzz-package`.
+/// Arguments of `snuffer lab fuzz-package`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
