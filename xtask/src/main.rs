@@ -31,6 +31,7 @@ mod known;
 mod measure;
 mod promises;
 mod reference;
+mod sentences;
 mod set_up;
 mod shell;
 mod sources;
@@ -123,6 +124,8 @@ enum Task {
         #[arg(long, default_value_t = 40_000)]
         cases: u64,
     },
+    /// Write every sentence that a user can read into one file to be proofread: documentation, help, messages and causes.
+    Sentences(sentences::Args),
 }
 
 fn main() -> ExitCode {
@@ -173,6 +176,7 @@ fn run(task: Task) -> anyhow::Result<u8> {
         Task::FixCost(args) => fix_cost::run(&args),
         Task::Functions { check } => functions::run(root, check),
         Task::Reference { cases } => reference::run(root, cases),
+        Task::Sentences(args) => sentences::run(&args),
     }
 }
 
