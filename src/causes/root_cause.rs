@@ -17,7 +17,7 @@ use crate::store::regression::is_link;
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RootCause {
-    /// The name of its folder, which its title makes.
+    /// The name of its folder: its first title, shortened. It never changes.
     #[serde(skip)]
     pub name: String,
     /// The mistake, as the title of an issue.
