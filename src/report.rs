@@ -84,7 +84,7 @@ fn details(evidence: &Evidence) -> Vec<String> {
     for seen in evidence.observations {
         lines.push(format!("{:<9} {}", seen.device.to_string(), seen.outcome.summary()));
         if values::shows_outside_of_a_view(case, &seen.outcome) {
-            lines.push(format!("  {:?} is what lies in {}", View::POISON, values::OUTSIDE));
+            lines.push(format!("  {:?} comes from {}", View::POISON, values::OUTSIDE));
         }
         let mut reports = &seen.device_reports.reports[..];
         while let [DeviceReport { kind, message, .. }, rest @ ..] = reports {
@@ -118,6 +118,6 @@ pub fn promised(contract: &Contract) -> String {
             format!("Ok with {}{or}", outputs.join(", "))
         }
         Contract::Rejects(rule) => format!("an Err: {rule}"),
-        Contract::Unspecified(why) => format!("an end, Ok or Err on every device alike: {why}"),
+        Contract::Unspecified(why) => format!("unspecified, but Ok or Err on all devices alike: {why}"),
     }
 }

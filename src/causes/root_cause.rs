@@ -104,7 +104,7 @@ impl RootCause {
         match (exact, &meant[..]) {
             (Some(one), _) => Ok(one),
             (None, [one]) => Ok(one),
-            (None, []) => Err(format!("no cause `{typed}`; `snuffer causes --kept --json` names them")),
+            (None, []) => Err(format!("no cause `{typed}`; `snuffer causes --kept --json` lists them")),
             (None, [one, another, ..]) => {
                 Err(format!("`{typed}` may be `{}` or `{}`; type more of the name", one.name, another.name))
             }
