@@ -136,8 +136,7 @@ fn shapes(seen: &Observation, returned: &Returned, outputs: &[(crate::tensor::DT
         }
     }
     if returned.tracked {
-        let detail = "expected untracked outputs, as no input is a variable; an output is tracked for \
-                      gradients".to_string();
+        let detail = "expected untracked outputs, as no input is a variable; an output is tracked".to_string();
         return fail(OracleName::Contract, Kind::Tracked, Site::Call, seen, detail);
     }
     Verdict::Pass

@@ -168,8 +168,10 @@ fn right(evidence: &Evidence, verdict: &Verdict) -> Answer {
         }
         (Some(result), None, _) => (
             Blame::NotFinite,
-            format!("{result} although all inputs are finite; that is the result of the computation, and candle breaks \
-                     no promise"),
+            format!(
+                "{result} although all inputs are finite; that is the result of the computation, and candle breaks \
+                     no promise"
+            ),
         ),
         (None, _, Verdict::Skip(why)) => (Blame::Open, format!("undecided: {why}")),
         (None, _, Verdict::Partly(why)) => {

@@ -18,10 +18,8 @@ pub fn expected(evidence: &Evidence, violation: &Violation) -> String {
         (_, OracleName::Siblings, Kind::OnlyOneAccepts) => {
             "Both calls are accepted, or both are rejected: they are equivalent.".to_string()
         }
-        (_, OracleName::Invariant, _) => format!("A different value: {}.", violation.detail), (_, \
-                                                                         OracleName::Siblings, _) => "The same result \
-                                                                         from both calls: they are \
-                                                                         equivalent.".to_string(),
+        (_, OracleName::Invariant, _) => format!("A different value: {}.", violation.detail),
+        (_, OracleName::Siblings, _) => "The same result from both calls: they are equivalent.".to_string(),
         (Contract::Unspecified(_), OracleName::Agreement, Kind::WrongShape | Kind::WrongDtype) => {
             "Outputs of the same shape and dtype on every device.".to_string()
         }

@@ -54,9 +54,7 @@ pub fn about_pytorch(op: &Op, case: &Case, sources: &str) -> Option<String> {
     let (noun, _) = bad.nouns();
     Some(match bad.id {
         IGNORED if bad.is_label => format!("{compared} It ignores the label {IGNORED} by default."),
-        _ => format!(
-            "{compared} It raises an exception for this {noun}. PyTorch on CUDA also asserts here ({file})."
-        ),
+        _ => format!("{compared} It raises an exception for this {noun}. PyTorch on CUDA also asserts here ({file})."),
     })
 }
 

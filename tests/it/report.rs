@@ -180,7 +180,10 @@ fn a_replay_leads_with_the_answer_and_names_what_lies_outside_a_view() {
             "your call is invalid: label 4294967295 of 1 class, at [0] of target\n          on cpu, candle accepts it without an error\n",
         ),
         ("tensor.add_scalar/negative-scalar-ignored-for-u32", "candle is wrong: the value is 1; expected 0\n"),
-        ("tensor.matmul/five-dimensions-refused", "candle is wrong: a valid call is rejected: MatMulUnexpectedStriding"),
+        (
+            "tensor.matmul/five-dimensions-refused",
+            "candle is wrong: a valid call is rejected: MatMulUnexpectedStriding",
+        ),
         (
             "tensor.conv1d/strided-kernel-wrong-values",
             "candle is wrong: element [0, 0, 0] is 80.0, from memory outside the view; expected 0.0\n",
