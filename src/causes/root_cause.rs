@@ -106,7 +106,7 @@ impl RootCause {
             (None, [one]) => Ok(one),
             (None, []) => Err(format!("no cause `{typed}`; `snuffer causes --kept --json` lists them")),
             (None, [one, another, ..]) => {
-                Err(format!("`{typed}` may be `{}` or `{}`; type more of the name", one.name, another.name))
+                Err(format!("`{typed}` matches `{}` and `{}`; type more of the name", one.name, another.name))
             }
         }
     }

@@ -66,7 +66,7 @@ fn a_report_is_an_issue_that_can_be_filed() {
     let about = Report { cause: Some(Why { cause, change, is_asked: true }), ..without };
     let said = about.markdown();
     assert!(said.starts_with(&format!("# {}\n", cause.title)), "{said}");
-    for part in [cause.explanation.trim(), &cause.at[0], "```diff\n-old\n+new\n```", "Known failures that pass"] {
+    for part in [cause.explanation.trim(), &cause.at[0], "```diff\n-old\n+new\n```", "known failures pass on"] {
         assert!(said.contains(part), "{part} is not in\n{said}");
     }
     let shown = Report { cause: Some(Why { cause, change: None, is_asked: false }), ..about };
