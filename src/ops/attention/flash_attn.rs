@@ -93,10 +93,10 @@ pub static FLASH_ATTN: Op = Op {
     reference: Some(reference),
     ulps: 8.0,
     differentiable: &[],
-    promise: "candle-nn/src/attention/cpu_flash/mod.rs:45-65 (shapes, scale, mask, ALiBi, soft-capping, the same \
-              function for one element of the batch and for several), causal.rs:640-660 (a query attends to the keys up \
-              to its own position plus kv_offset), varlen.rs:364 (the result has the dtype of q); explicit masks and \
-              soft-capping are for one element (mod.rs:10)",
+    promise: "candle-nn/src/attention/cpu_flash/mod.rs:45-65 (shapes, scale, mask, ALiBi, soft-capping, one function for \
+              any batch), causal.rs:640-660 (a query attends to the keys up to its own position plus kv_offset), \
+              varlen.rs:364 (the result has the dtype of q); explicit masks and soft-capping are for one element \
+              (mod.rs:10)",
 };
 
 fn generate(draw: &mut Draw) -> arbitrary::Result<Case> {
