@@ -132,9 +132,12 @@ impl Literals {
     }
 
     fn tokens(&mut self, tokens: TokenStream) {
-        for token in tokens {
+        let mut tokens = tokens.into_iter();
+        while let Some(token) = tokens.next() {
             match token {
                 TokenTree::Group(group) => self.tokens(group.stream()),
+                // What follows is an attribute, such as a comment.
+                TokenTree::Punct(mark) if mark.as_char() == '#' => drop(tokens.next()),
                 TokenTree::Literal(literal) => {
                     if let syn::Lit::Str(text) = syn::Lit::new(literal) {
                         self.add(text.span(), text.value());
@@ -206,7 +209,7 @@ mod tests {
     #[test]
     fn messages_and_help_are_found_but_nothing_of_tests() {
         let source = "#[derive(Args)]\nstruct A {\n    /// Where to write\n    /// all of it.\n    #[arg(name = \"a b c\")]\n    \
-                      to: u8,\n}\nfn f() {\n    bail!(\"no device of {name}\");\n    g(\"two words\");\n}\n#[cfg(test)]\nmod \
+                      to: u8,\n}\nfn f() {\n    m!(#[doc = \"not for a user\"] \"no device of {name}\");\n    g(\"two words\");\n}\n#[cfg(test)]\nmod \
                       tests {\n    const T: &str = \"in a test\";\n}\n";
         let found = sentences(rust(source).expect("Rust"));
         assert_eq!(found, [(3, "Where to write all of it.".into()), (9, "no device of {name}".into())]);

@@ -51,8 +51,7 @@ kinds! {
         severity: Severity::Fault,
         title: None,
         address: None,
-        help: "this means the kernel checked its input and rejected it: on hardware, too, every later call of the \
-               process fails",
+        help: "this means the kernel rejected its input: on hardware, too, every later call of the process fails",
     }
     /// An access outside every live allocation.
     OutOfBounds {
@@ -60,8 +59,7 @@ kinds! {
         severity: Severity::Fault,
         title: None,
         address: Some("is out of bounds"),
-        help: "this means the kernel accesses memory outside its tensor: hardware may return or overwrite whatever is \
-               there",
+        help: "this means the kernel accesses memory outside its tensor: hardware may return or overwrite what is there",
     }
     /// An access to an allocation that was freed.
     UseAfterFree {
@@ -69,8 +67,7 @@ kinds! {
         severity: Severity::Fault,
         title: None,
         address: Some("is in memory that was freed"),
-        help: "this means the memory was freed before the kernel used it: on hardware it may already hold another \
-               tensor",
+        help: "this means the memory was freed too early: on hardware it may already hold another tensor",
     }
     /// An access to an allocation before it is made, in the order of the stream. Only `compute-sanitizer` reports it.
     UseBeforeAllocation {
@@ -86,8 +83,7 @@ kinds! {
         severity: Severity::Fault,
         title: None,
         address: Some("is not where a live allocation begins"),
-        help: "this means the address was never allocated, or was freed before: free exactly the address that an \
-               allocation returned, once",
+        help: "this means the address was never allocated, or is already free: free each allocation's address once",
     }
     /// An address that is not a multiple of the access's size.
     Misaligned {
@@ -135,8 +131,7 @@ kinds! {
         severity: Severity::Report,
         title: Some("Barrier error"),
         address: None,
-        help: "this means not all threads reach a point where they must meet: hardware may continue with wrong values, \
-               or hang",
+        help: "this means not all threads reach a common point: hardware may continue with wrong values, or hang",
     }
     /// A loop that cannot end: its state repeats.
     Loop {
@@ -160,8 +155,7 @@ kinds! {
         severity: Severity::Report,
         title: Some("Uninitialized"),
         address: Some("is of memory that was never written"),
-        help: "this means the result depends on the previous contents of the memory: hardware may compute something \
-               else each time",
+        help: "this means the result depends on old contents of the memory: on hardware it may vary between runs",
     }
     /// Two unordered accesses, one of them a write.
     Race {
@@ -169,7 +163,7 @@ kinds! {
         severity: Severity::Report,
         title: Some("Race reported"),
         address: Some("is not ordered"),
-        help: "this means the result depends on which access comes first: hardware may compute something else each time",
+        help: "this means the result depends on which access comes first: on hardware it may vary between runs",
     }
     /// Unordered work of two streams on the same memory.
     StreamRace {
@@ -177,8 +171,7 @@ kinds! {
         severity: Severity::Report,
         title: Some("Stream order"),
         address: Some("is not ordered"),
-        help: "this means hardware may run the two in either order, or at once: order them with an event, or wait for \
-               the first",
+        help: "this means hardware may run the two in any order: order them with an event, or wait for the first",
     }
     /// Memory that the program never freed. Only `compute-sanitizer` reports it.
     Leak {
@@ -186,8 +179,7 @@ kinds! {
         severity: Severity::Report,
         title: None,
         address: None,
-        help: "this means the program ended without freeing the memory, which matters only in a program that keeps \
-               running",
+        help: "this means the program ended without freeing the memory, which matters only in a longer program",
     }
     /// Arithmetic whose result is probably not intended.
     Arithmetic {
@@ -219,8 +211,7 @@ kinds! {
         severity: Severity::Injected,
         title: None,
         address: None,
-        help: "this means `SNUFFER_SIM_FAIL` made the call fail: your program should report it, not continue as if it \
-               had worked",
+        help: "this means `SNUFFER_SIM_FAIL` made the call fail: your program should report it, and not ignore it",
     }
 }
 
