@@ -44,7 +44,7 @@ pub fn about_pytorch(op: &Op, case: &Case, sources: &str) -> Option<String> {
         return None;
     }
     let compared = if op.torch.is_empty() {
-        "PyTorch's behavior is taken from its documentation; the call was not run there."
+        "PyTorch was not run, on the CPU or on CUDA: this is what its documentation says."
     } else {
         "PyTorch was run on the CPU for comparison."
     };
