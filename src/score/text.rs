@@ -25,7 +25,7 @@ pub fn markdown(score: &Score) -> String {
         let _ = write!(text, ", or {share:.1} % of the {reached} {effect}");
     }
     let changing = mutants.iter().filter(|one| one.survived().is_none_or(|seen| seen > Difference::NoneSeen));
-    let _ = write!(text, ". {} change the behavior of some case", changing.count());
+    let _ = write!(text, ". {} change the behaviour of some case", changing.count());
     if let Some((median, ninth)) = of_noticed(mutants, |one| one.cases as f64) {
         let _ = write!(text, ". Half of these are noticed by case {median}, nine in ten by case {ninth}");
     }
