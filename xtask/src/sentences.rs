@@ -47,8 +47,8 @@ pub fn run(args: &Args) -> anyhow::Result<u8> {
         sentences.sort_by_key(|(_, sentence)| Reverse(sentence.split(' ').count()));
         sentences.truncate(longest);
     }
-    let lines: String = sentences.iter().map(|(place, sentence)| format!("{place}: {sentence}\n")).collect();
-    fs::write(&args.output, lines).with_context(|| format!("cannot write {}", args.output.display()))?;
+    let lines: Vec<String> = sentences.iter().map(|(place, sentence)| format!("{place}: {sentence}\n")).collect();
+    fs::write(&args.output, lines.concat()).with_context(|| format!("cannot write {}", args.output.display()))?;
     println!("{} sentences in {}", sentences.len(), args.output.display());
     Ok(0)
 }
