@@ -74,8 +74,8 @@ impl Cell {
     pub fn meaning(self) -> &'static str {
         match self {
             Self::Works => "works",
-            Self::Refuses => "refuses, which is allowed",
-            Self::RefusesValid => "refuses what it should accept",
+            Self::Refuses => "rejects, which is allowed",
+            Self::RefusesValid => "rejects a call that it should accept",
             Self::Disagrees => "disagrees with the reference, the contiguous baseline or the other device",
             Self::Panics => "panics, hangs or dies",
             Self::Faults => "faults on the device",

@@ -148,25 +148,25 @@ pub const SMALL: usize = 1 << 14;
 /// Reasons why a result is open or an `Err` allowed that several ops share, each with one wording.
 pub mod why {
     /// candle fails with `RequiresContiguous` or an equivalent message.
-    pub const CONTIGUOUS: &str = "candle asks for contiguous inputs here";
+    pub const CONTIGUOUS: &str = "candle requires contiguous inputs here";
     /// candle fails with `UnsupportedDTypeForOp` or a similar error.
     pub const DTYPE: &str = "candle does not list this dtype for the op";
     /// Numbers whose block has no scale, which is of half precision.
     pub const BEYOND_SCALES: &str = "numbers beyond the range of scales in half precision";
     /// Inputs of different dtypes without elements: nothing is computed.
-    pub const MIXED_NOTHING: &str = "inputs of different dtypes where nothing is computed";
+    pub const MIXED_NOTHING: &str = "empty inputs of different dtypes";
     /// A function of floats of no integers: nothing is computed.
-    pub const NO_INTEGERS: &str = "a float function of no integers";
+    pub const NO_INTEGERS: &str = "a float function of an empty tensor of integers";
     /// An unknown form, or what the types of candle's function cannot express. A hunt does not draw such a case.
-    pub const NO_CALL: &str = "arguments that make no call";
+    pub const NO_CALL: &str = "arguments that do not form a call";
     /// Integers beyond their dtype. Rust panics in a checked build and wraps in others, CUDA and PyTorch wrap.
     pub const OVERFLOW: &str = "integer overflow";
     /// Every element of the result overflows on the way, or infinities meet in an order that is open.
     pub const ORDER: &str = "every element overflows or is indeterminate";
     /// An output that takes seconds to compute. Campaigns skip such cases.
-    pub const TOO_LARGE: &str = "an output too large to try";
+    pub const TOO_LARGE: &str = "an output too large to run";
     /// candle fails with "cannot use `slice_set` when self and src share their storage".
-    pub const SHARED: &str = "what is written lies in one buffer with what is read";
+    pub const SHARED: &str = "the tensor that is written shares its buffer with one that is read";
 }
 
 impl Op {

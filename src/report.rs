@@ -85,7 +85,7 @@ fn details(evidence: &Evidence, shown: fn(&Outcome) -> String) -> Vec<String> {
     for seen in evidence.observations {
         lines.push(format!("{:<9} {}", seen.device.to_string(), shown(&seen.outcome)));
         if values::shows_outside_of_a_view(case, &seen.outcome) {
-            lines.push(format!("  {:?} is what lies in {}", View::POISON, values::OUTSIDE));
+            lines.push(format!("  {:?} comes from {}", View::POISON, values::OUTSIDE));
         }
         let mut reports = &seen.device_reports.reports[..];
         while let [DeviceReport { kind, message, .. }, rest @ ..] = reports {
@@ -119,6 +119,6 @@ pub fn promised(contract: &Contract) -> String {
             format!("Ok with {}{or}", outputs.join(", "))
         }
         Contract::Rejects(rule) => format!("an Err: {rule}"),
-        Contract::Unspecified(why) => format!("an end, Ok or Err on every device alike: {why}"),
+        Contract::Unspecified(why) => format!("unspecified, but Ok or Err on all devices alike: {why}"),
     }
 }

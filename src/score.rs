@@ -172,8 +172,8 @@ impl Difference {
             Self::AnotherWay => "another way to the same result",
             Self::FailsAnyway => "its cases fail anyway",
             Self::NoneSeen => "no difference seen",
-            Self::NotPromised => "differs where nothing is promised",
-            Self::Allowed => "differs within what is promised",
+            Self::NotPromised => "differs where the result is not specified",
+            Self::Allowed => "differs within the allowed error",
         }
     }
 }

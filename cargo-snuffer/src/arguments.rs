@@ -17,7 +17,7 @@ pub struct Cargo {
 
 #[derive(Debug, Subcommand)]
 pub enum Task {
-    /// Run tests, each in a process of its own: `cargo test` with all its arguments.
+    /// Run tests, each in its own process: `cargo test` with all its arguments.
     #[command(after_help = ARGUMENTS)]
     Test(Options),
     /// Run tests with cargo-nextest: `cargo nextest` with all its arguments, such as `run`.
@@ -26,7 +26,7 @@ pub enum Task {
     /// Run a binary or an example of your package: `cargo run` with all its arguments.
     #[command(after_help = ARGUMENTS)]
     Run(Options),
-    /// Run a program that is built already.
+    /// Run a program that is already built.
     Exec(Options),
     /// Fetch NVIDIA's compiler and build the simulated device. The other commands do this when it is needed.
     Setup {
@@ -37,7 +37,7 @@ pub enum Task {
         #[arg(long)]
         nvrtc: bool,
     },
-    /// Say what is set up, and what this machine lacks.
+    /// Show what is set up and what this machine lacks.
     Doctor,
     /// What Cargo runs in place of a test binary or program.
     #[command(hide = true)]
@@ -48,20 +48,20 @@ pub enum Task {
     },
 }
 
-const ARGUMENTS: &str = "Put the options of `cargo snuffer` first. Everything from the first other argument on goes to Cargo: \
+const ARGUMENTS: &str = "Put the options of `cargo snuffer` first. Everything from the first other argument goes to Cargo: \
     `cargo snuffer test --junit out.xml --features cuda -- --nocapture`.";
 
 /// What to watch and what to write.
 #[derive(Debug, Clone, Args, Serialize, Deserialize)]
 pub struct Options {
-    /// Which checkers run beside bounds, lifetime and barriers, which are always checked: `all`, `none`, or some of `initialization`,
-    /// `races`, `streams`, `arithmetic` and `loops`.
+    /// The checkers to run: `all`, `none`, or some of `initialization`, `races`, `streams`, `arithmetic` and `loops`. Bounds,
+    /// lifetime and barriers are always checked.
     #[arg(long, default_value = "all")]
     pub checks: String,
-    /// The least that makes the command fail although all tests pass.
+    /// The least severe finding that makes the command fail although all tests pass.
     #[arg(long, value_enum, default_value_t = FailOn::Report)]
     pub fail_on: FailOn,
-    /// Findings that are known and let pass. By default `snuffer-suppressions.toml` in this folder, if it is there.
+    /// A file with known findings to ignore. By default `snuffer-suppressions.toml` in this folder, if it is there.
     #[arg(long, value_name = "FILE")]
     pub suppress: Option<PathBuf>,
     /// Write the results as JUnit XML.
@@ -76,7 +76,7 @@ pub struct Options {
     /// Time limit of one test.
     #[arg(long, default_value = "10m", value_parser = humantime::parse_duration)]
     pub timeout: Duration,
-    /// How many devices there are, 1 to 8.
+    /// The number of devices, 1 to 8.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=8))]
     pub devices: u8,
     /// Arguments of Cargo, or the program and its arguments.
@@ -98,11 +98,11 @@ impl Options {
 /// What fails a run whose tests pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum, Serialize, Deserialize)]
 pub enum FailOn {
-    /// Also what the simulated device cannot do: the run says less than it seems to.
+    /// Also anything that the simulated device does not support: the run proves less than it seems to.
     Unsupported,
     /// A report of a checker, or a fault.
     Report,
-    /// A fault: what ends a kernel with an error on hardware.
+    /// A fault, which ends a kernel with an error on hardware.
     Fault,
     /// Nothing.
     Never,

@@ -33,7 +33,7 @@ impl Home {
             return Ok(std::path::absolute(folder)?);
         }
         let user =
-            choose_base_strategy().with_context(|| format!("there is no home folder; name a folder in {VARIABLE}"))?;
+            choose_base_strategy().with_context(|| format!("there is no home folder; set {VARIABLE} to a folder"))?;
         Ok(user.cache_dir().join("snuffer").join(env!("CARGO_PKG_VERSION")))
     }
 
@@ -45,7 +45,7 @@ impl Home {
         }
         ensure!(there_is_one(), "the simulated device needs NVIDIA's compiler, which PyPI has for x86-64 Linux only");
         if !is_agreed && !agrees(&folder)? {
-            bail!("nothing is set up; `cargo snuffer setup` does it");
+            bail!("the simulated device is not set up; run `cargo snuffer setup`");
         }
         eprintln!("cargo snuffer: fetching NVIDIA's compiler from PyPI into {} (half a minute)", folder.display());
         Toolkit::assemble(&folder)?;
@@ -108,7 +108,7 @@ fn build(folder: &Path) -> anyhow::Result<()> {
     let manifest = Path::new(SOURCES).join("simulator/driver/Cargo.toml");
     ensure!(
         manifest.is_file(),
-        "the simulated device's sources are gone from {SOURCES}; install cargo-snuffer from where they are now"
+        "the simulated device's sources are no longer in {SOURCES}; install cargo-snuffer again from their new folder"
     );
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     let status = build_driver(cargo.current_dir(SOURCES), folder).status().context("cannot run cargo")?;
@@ -122,8 +122,8 @@ fn agrees(folder: &Path) -> anyhow::Result<bool> {
         return Ok(true);
     }
     eprint!(
-        "This is the first use of the simulated device. It needs NVIDIA's compiler (100 MB from PyPI, under NVIDIA's licence) and two \
-         minutes to build, once, in {}. Go on? [Y/n] ",
+        "This is the first use of the simulated device. It needs NVIDIA's compiler (100 MB from PyPI, under NVIDIA's \
+         licence) and takes two minutes to build, once, in {}. Continue? [Y/n] ",
         folder.display()
     );
     std::io::stderr().flush()?;

@@ -96,7 +96,7 @@ impl Summary {
         }
         text += ".\n";
         if !self.results.iter().any(TestResult::worked) && self.findings.is_empty() {
-            text += "No kernel was launched: is the program built with its CUDA feature?\n";
+            text += "No kernel was launched: was the program built with its CUDA feature?\n";
         } else if without > 0 {
             let _ = writeln!(text, "{without} passed without a launch.");
         }

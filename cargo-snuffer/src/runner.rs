@@ -73,7 +73,7 @@ fn each(session: &Session, name: &str, binary: &Binary, tests: &[(String, bool)]
     let each = match tests.len() {
         0 => "s",
         1 => "",
-        _ => "s, each in a process of its own",
+        _ => "s, each in its own process",
     };
     println!("\nrunning {} test{each}", tests.len());
     let (next, failed) = (AtomicUsize::new(0), Mutex::new(Vec::new()));

@@ -126,7 +126,7 @@ impl Device {
                 return Err(LoadError::TooNewArchitecture(module.target));
             }
             Ok(_) => {}
-            Err(_) => return Err(LoadError::Syntax(format!("`{}` is no target", module.target))),
+            Err(_) => return Err(LoadError::Syntax(format!("`{}` is not a target", module.target))),
         }
         self.modules.push(Some(Loaded { text: text.to_string(), module, variables: None }));
         Ok(ModuleId(self.modules.len() - 1))

@@ -32,7 +32,7 @@ impl std::str::FromStr for Mutation {
     /// `SEED`, `KERNEL:SEED` or `KERNEL:#NUMBER`.
     fn from_str(text: &str) -> Result<Self, String> {
         let (kernel, choice) = text.rsplit_once(':').map_or((None, text), |(kernel, choice)| (Some(kernel), choice));
-        let wrong = || format!("`{text}` is no mutation; write SEED, KERNEL:SEED or KERNEL:#NUMBER");
+        let wrong = || format!("`{text}` is not a mutation; write SEED, KERNEL:SEED or KERNEL:#NUMBER");
         let choice = match choice.strip_prefix('#') {
             Some(number) if kernel.is_some() => Choice::Number(number.parse().map_err(|_| wrong())?),
             _ => Choice::Seed(choice.parse().map_err(|_| wrong())?),

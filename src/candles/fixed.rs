@@ -30,7 +30,7 @@ pub fn fixes(names: &[String]) -> Result<Fixes, Unusable> {
             [one] => Ok(((*one).clone(), all[*one].clone())),
             [] => Err(Unusable(format!("no cause `{name}` has a fix; `snuffer causes --kept` lists them"))),
             [one, another, ..] => {
-                Err(Unusable(format!("`{name}` may be `{one}` or `{another}`; type more of the name")))
+                Err(Unusable(format!("`{name}` matches `{one}` and `{another}`; type more of the name")))
             }
         }
     };
@@ -128,8 +128,10 @@ fn place(file: &str, text: &str, edit: &Edit) -> Result<Range<usize>, String> {
     let within = edit.function.as_ref().map_or_else(|| file.to_string(), |function| format!("{function} of {file}"));
     match &places(file, text, edit.function.as_deref(), edit.lines, &edit.hash)[..] {
         [one] => Ok(one.clone()),
-        [] => Err(format!("candle {CANDLE} has other code in {within}; look at it, and record the fix again")),
-        several => Err(format!("{} places in {within} have the lines; record the fix again, with more", several.len())),
+        [] => Err(format!("candle {CANDLE} has different code in {within}; read it and record the fix again")),
+        several => {
+            Err(format!("these lines occur {} times in {within}; record the fix again with more lines", several.len()))
+        }
     }
 }
 

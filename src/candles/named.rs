@@ -36,8 +36,8 @@ impl Named {
                 return Ok(Self::Tree(absolute()?));
             }
             return Err(Unusable(format!(
-                "{text} has neither a crate of candle, such as {text}/candle-core, nor a patch; name a checkout of \
-                 candle's repository"
+                "{text} contains neither a crate of candle, such as {text}/candle-core, nor a patch; name a checkout \
+                 of candle's repository"
             )));
         }
         Version::parse(text).map(Self::Release).map_err(|_| {

@@ -24,7 +24,7 @@ pub fn fetched(name: &str, version: &str) -> Result<PathBuf, Unusable> {
     folders.find(|folder| folder.join("src").is_dir()).ok_or_else(|| {
         let place = registries.display();
         Unusable(format!(
-            "the sources of {name} {version} are not in {place}; `cargo fetch` brings those of this release"
+            "the sources of {name} {version} are not in {place}; `cargo fetch` downloads those of this release"
         ))
     })
 }

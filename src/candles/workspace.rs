@@ -63,7 +63,7 @@ impl Workspace {
             fs::read(path).map_err(|_| {
                 let path = path.display();
                 Unusable(format!(
-                    "--candle builds workers from the sources of snuffer, and {path} is gone; use a checkout of snuffer"
+                    "--candle builds workers from the sources of snuffer, but {path} is gone; use a checkout of snuffer"
                 ))
             })
         };
@@ -138,7 +138,7 @@ impl Workspace {
                 Err(error) => return Err(self.fatal(error).into()),
             }
         }
-        bail!("the worker with {} does not compile whatever is left out", self.described)
+        bail!("the worker with {} does not compile, whichever ops are left out", self.described)
     }
 
     /// Writes the package with the fuzz targets beside the workspace, which was built before. Returns its folder.

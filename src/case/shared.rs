@@ -131,7 +131,7 @@ impl Case {
             let mut cells = Cells { dtype: tensor.dtype, values: Vec::new() };
             cells.add(tensor);
             if let Some((name, _)) = self.guests(owner).find(|(_, guest)| !cells.add(guest)) {
-                return Err((name, format!("has another value than the same element of the buffer of `{owner}`")));
+                return Err((name, format!("differs from the same element of the buffer of `{owner}`")));
             }
         }
         Ok(())
@@ -151,10 +151,10 @@ impl Case {
                 format!("lies in the buffer of `{of}`, which has none of its own")
             }
             Some(owner) if owner.dtype != guest.dtype => {
-                format!("lies in the buffer of `{of}`, which has another dtype")
+                format!("lies in the buffer of `{of}`, which has a different dtype")
             }
             Some(_) if guest.view.offset.checked_add(length(guest)).is_none_or(|end| end > MAX_ELEMENTS) => {
-                format!("ends behind the first {MAX_ELEMENTS} elements of the buffer of `{of}`")
+                format!("ends past the first {MAX_ELEMENTS} elements of the buffer of `{of}`")
             }
             Some(_) => return Ok(()),
         };

@@ -17,7 +17,7 @@ use crate::store::regression::is_link;
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RootCause {
-    /// The name of its folder, which its title makes.
+    /// The name of its folder: its first title, shortened. It never changes.
     #[serde(skip)]
     pub name: String,
     /// The mistake, as the title of an issue.
@@ -110,7 +110,7 @@ impl RootCause {
                 Err(format!("no cause `{typed}`{near}; `snuffer causes --kept` lists all causes of regressions"))
             }
             (None, [one, another, ..]) => {
-                Err(format!("`{typed}` may be `{}` or `{}`; type more of the name", one.name, another.name))
+                Err(format!("`{typed}` matches `{}` and `{}`; type more of the name", one.name, another.name))
             }
         }
     }

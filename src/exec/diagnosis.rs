@@ -69,8 +69,7 @@ impl Reports {
         // The driver still prints assertions.
         reports.extend(printed::reports(printed).into_iter().filter(|report| report.kind == Some(Kind::Assert)));
         if broken > 0 {
-            let message =
-                format!("compute-sanitizer: {broken} reports were cut, or other output was between their lines");
+            let message = format!("compute-sanitizer: {broken} reports were incomplete or mixed with other output");
             reports.push(Report::fact(message));
         }
         (Self(reports), end.is_some())

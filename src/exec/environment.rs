@@ -51,10 +51,10 @@ pub fn command_of(device: Device, build: Build, candle: Option<&CandleUnderTest>
     let executable = match candle.and_then(|candle| Some((candle, candle.workers.as_ref()?))) {
         None => executable(device, build)?,
         Some(_) if capability(device).is_some() => {
-            bail!("workers of another candle are for compute capability 9.0; unset SNUFFER_SIM_CAPABILITY")
+            bail!("workers of another candle are built for compute capability 9.0 only; unset SNUFFER_SIM_CAPABILITY")
         }
         Some((_, workers)) if build == Build::Checked => workers.join(name(device)),
-        Some((candle, _)) => bail!("{candle} is built with checks only"),
+        Some((candle, _)) => bail!("{candle} is only built with overflow checks"),
     };
     let mut command = Command::new(executable);
     // Otherwise candle drops the graph of a backward pass, and second derivatives are impossible.
@@ -140,7 +140,7 @@ pub fn host_mutants() -> anyhow::Result<PathBuf> {
     let candidates = in_target("host-mutants/mutants.json")?;
     match candidates.iter().find(|path| path.is_file()) {
         Some(path) => Ok(path.clone()),
-        None => bail!("{} is missing; make it with `{BUILD_MUTATED}`", candidates[0].display()),
+        None => bail!("{} is missing; build it with `{BUILD_MUTATED}`", candidates[0].display()),
     }
 }
 
@@ -187,7 +187,7 @@ pub fn executable(device: Device, build: Build) -> anyhow::Result<PathBuf> {
         Some(path) => Ok(path.clone()),
         None => {
             let place = candidates[0].display();
-            let how = format!("build it with `{build_command}`, or name it in {variable}");
+            let how = format!("build it with `{build_command}`, or set {variable} to its path");
             Err(Missing(format!("{name} is not at {place}; {how}")).into())
         }
     }
@@ -220,7 +220,9 @@ pub fn nvcc() -> anyhow::Result<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders = homes.map(|home| home.join("bin")).chain(std::env::split_paths(&path));
     let mut places = folders.chain(["/usr/local/cuda/bin".into()]).map(|folder| folder.join("nvcc"));
-    places.find(|path| path.is_file()).context("there is no nvcc; `cargo xtask build` fetches it, or name it in NVCC")
+    places
+        .find(|path| path.is_file())
+        .context("there is no nvcc; `cargo xtask build` fetches it, or set NVCC to its path")
 }
 
 /// Cargo's target folder.
@@ -248,7 +250,7 @@ fn libraries() -> anyhow::Result<PathBuf> {
     match candidates.iter().find(|path| has_driver(path)) {
         Some(path) => Ok(path.clone()),
         None => {
-            let how = "build it with `cargo xtask build`, or name its folder in SNUFFER_SIM_LIBRARY";
+            let how = "build it with `cargo xtask build`, or set SNUFFER_SIM_LIBRARY to its folder";
             Err(Missing(format!("no libcuda.so.1 in {}; {how}", candidates[0].display())).into())
         }
     }

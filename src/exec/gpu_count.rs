@@ -26,7 +26,7 @@ pub fn gpus() -> anyhow::Result<Vec<Device>> {
     let mut child = command.spawn().with_context(|| format!("cannot start {}", command.get_program().display()))?;
     if child.wait_timeout(PATIENCE)?.is_none() {
         let _ = child.kill();
-        bail!("the CUDA driver does not say within {} s which GPUs there are", PATIENCE.as_secs());
+        bail!("the CUDA driver does not list its GPUs within {} s", PATIENCE.as_secs());
     }
     output.rewind()?;
     let printed = io::read_to_string(output)?;

@@ -51,8 +51,8 @@ const PROGRAM: &str = "compute-sanitizer";
 const VARIABLE: &str = "SNUFFER_COMPUTE_SANITIZER";
 
 /// What brings the program.
-const ADVICE: &str = "install it with the CUDA toolkit or by `pip install nvidia-cuda-sanitizer-api`, and put it on PATH or \
-                      name it in SNUFFER_COMPUTE_SANITIZER";
+const ADVICE: &str = "install it with the CUDA toolkit or with `pip install nvidia-cuda-sanitizer-api`, and put it on \
+                      PATH or set SNUFFER_COMPUTE_SANITIZER to its path";
 
 /// The options of every tool. The exit code is no sign (`--error-exitcode`): a worker serves many cases, and the text says
 /// which of them the tool means.
@@ -83,7 +83,7 @@ pub const FAILURES: [(&str, &str); 4] = [
 ];
 
 const FAILED: &str =
-    "compute-sanitizer starts no worker here; use one that is as new as the driver, or leave --sanitizer out";
+    "compute-sanitizer cannot start a worker here; use one that is as new as the driver, or omit --sanitizer";
 
 impl Sanitizer {
     /// Every tool.
@@ -161,7 +161,7 @@ impl FromStr for Sanitizer {
     fn from_str(name: &str) -> Result<Self, String> {
         let known = Self::ALL.map(Self::name).join("`, `");
         let found = Self::ALL.into_iter().find(|tool| tool.name() == name);
-        found.ok_or_else(|| format!("`{name}` is no tool of {PROGRAM}; use one of `{known}`"))
+        found.ok_or_else(|| format!("`{name}` is not a tool of {PROGRAM}; use one of `{known}`"))
     }
 }
 

@@ -80,7 +80,7 @@ impl DeviceLost {
 
     /// A device that keeps a process which was killed.
     fn unkillable(device: Device, child: &Child) -> Self {
-        let problem = format!("{device} is wedged: process {} does not end though it was killed", child.id());
+        let problem = format!("{device} is wedged: process {} was killed but does not exit", child.id());
         Self { is_wedged: true, ..Self::new(device, problem) }
     }
 }

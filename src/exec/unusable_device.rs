@@ -35,8 +35,8 @@ impl UnusableDevice {
         };
         let why = || {
             format!(
-                "{free_mib} of its {total_mib} MiB are free, and {users}; `nvidia-smi` shows who holds the rest; wait, choose \
-                 another GPU, or lower --jobs or --gpu-memory"
+                "{free_mib} of its {total_mib} MiB are free, and {users}; `nvidia-smi` shows what uses the rest; wait, \
+                 choose another GPU, or lower --jobs or --gpu-memory"
             )
         };
         (free_mib < needed).then(|| Self::new(device, why()))
@@ -48,27 +48,29 @@ const MISSING: [(&str, &str); 14] = [
     ("libcuda.so", NO_DRIVER),
     ("\"cuda\" shared library", NO_DRIVER),
     ("CUDA_ERROR_NO_DEVICE", "the CUDA driver finds no GPU; use `--device sim:0`"),
-    ("CUDA_ERROR_INVALID_DEVICE", "there is no device with this number; `--device cuda:0` or `sim:0` is the first"),
+    ("CUDA_ERROR_INVALID_DEVICE", "there is no device with this number; the first is `cuda:0` or `sim:0`"),
     ("CUDA_ERROR_UNSUPPORTED_PTX_VERSION", OLD_DRIVER),
     ("CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE", OLD_DRIVER),
     (
         "CUDA_ERROR_STUB_LIBRARY",
-        "the libcuda.so.1 that is found is a toolkit's stub; put the driver's folder first in LD_LIBRARY_PATH",
+        "this libcuda.so.1 is a stub from the CUDA toolkit; put the driver's folder first in LD_LIBRARY_PATH",
     ),
     // A function that a newer driver has.
     ("undefined symbol: cu", OLD_DRIVER),
     (
         "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH",
-        "libcuda.so.1 and the kernel's NVIDIA module have different versions; restart the machine after an update of the driver",
+        "libcuda.so.1 and the kernel's NVIDIA module have different versions; restart the machine after a driver \
+         update",
     ),
     (
         "CUDA_ERROR_NO_BINARY_FOR_GPU",
-        "candle's kernels are built for newer GPUs; set CUDA_COMPUTE_CAP to this GPU's and build again",
+        "candle's kernels are built for newer GPUs; set CUDA_COMPUTE_CAP to this GPU's compute capability and build \
+         again",
     ),
-    ("CUDA_ERROR_DEVICE_UNAVAILABLE", "another program has this GPU for itself; wait, or choose another GPU"),
+    ("CUDA_ERROR_DEVICE_UNAVAILABLE", "another program uses this GPU exclusively; wait, or choose another GPU"),
     (
         "CUDA_ERROR_OUT_OF_MEMORY",
-        "it has no memory left; `nvidia-smi` shows who holds it; wait, choose another GPU, or lower --jobs",
+        "it has no memory left; `nvidia-smi` shows what uses it; wait, choose another GPU, or lower --jobs",
     ),
     ("CUDA_ERROR_SYSTEM_NOT_READY", "the driver is not ready; on a machine with NVSwitch, start nvidia-fabricmanager"),
     ("CUDA_ERROR_ECC_UNCORRECTABLE", "its memory has an error that it cannot correct; `nvidia-smi -q` says more"),
@@ -77,8 +79,8 @@ const MISSING: [(&str, &str); 14] = [
 const NO_DRIVER: &str =
     "this machine has no CUDA driver, libcuda.so.1; install the driver of your GPU, or use `--device sim:0`";
 
-const OLD_DRIVER: &str = "its driver is older than the CUDA toolkit that the worker was built with; install a newer driver, or \
-                          build with a toolkit of the CUDA version that `nvidia-smi` shows";
+const OLD_DRIVER: &str = "its driver is older than the CUDA toolkit of the worker; install a newer driver, or build \
+                          with the CUDA version that `nvidia-smi` shows";
 
 /// What `device` lacks, if a worker that printed this says so.
 pub fn lacks(device: Device, printed: &str) -> Option<String> {
@@ -120,8 +122,8 @@ pub fn odd(named: &str, visible: usize) -> Option<String> {
         )),
         (_, Some((_, twice))) => Some(format!("{VARIABLE} is `{named}`, which names `{twice}` twice; name it once")),
         (entry, None) => Some(format!(
-            "{VARIABLE} is `{named}`, and `{}` is no GPU of this machine, which hides it and all after it; \
-             `nvidia-smi -L` lists the GPUs",
+            "{VARIABLE} is `{named}`, but this machine has no GPU `{}`, which hides all GPUs after it; `nvidia-smi -L` \
+             lists them",
             entry.unwrap_or(&"")
         )),
     }

@@ -25,7 +25,7 @@ pub fn missed(plan: &Plan) -> anyhow::Result<Vec<String>> {
         }
     }
     if notices("none")? {
-        missed.push("a harmless case was taken for a difference".to_string());
+        missed.push("a harmless case was reported as a difference".to_string());
     }
     Ok(missed)
 }

@@ -68,7 +68,7 @@ pub fn judge(device: &mut Simulated, case: &Case, both: &Both, counts: &mut Valu
     }
     let names = device.latitudes(launched);
     let Outcome::Returned(base) = &simulated.outcome else {
-        return judged(Standing::SimulatorWrong, "nothing documented allows another end".to_string());
+        return judged(Standing::SimulatorWrong, "no documentation allows the devices to end differently".to_string());
     };
     if names.is_empty() {
         return judged(Standing::SimulatorWrong, "every instruction of these kernels is exact".to_string());
@@ -98,7 +98,7 @@ fn only_one_can(Both { simulated, other, launched }: &Both) -> Option<String> {
     match (&simulated.outcome, &other.outcome) {
         (Outcome::Unsupported(what), _) => Some(format!("the simulated device does not support it: {what}")),
         (_, Outcome::Unsupported(what)) => Some(format!("only the simulated device supports it: {what}")),
-        _ if random.is_some() => Some(format!("the simulated device has other random numbers than {}", random?)),
+        _ if random.is_some() => Some(format!("the simulated device draws different random numbers from {}", random?)),
         _ if !simulated.device_reports.reports.is_empty() => {
             let report = &simulated.device_reports.reports[0];
             let (kind, place) = (&report.kind, &report.place);
@@ -106,14 +106,14 @@ fn only_one_can(Both { simulated, other, launched }: &Both) -> Option<String> {
         }
         // What follows from the bytes there may be another fault.
         (Outcome::Faulted(fault), _) if fault.kind == CudaError::IllegalAddress => {
-            Some(format!("a GPU notices a wrong address only outside of all mapped pages: {}", fault.place))
+            Some(format!("a GPU only notices a wrong address outside all mapped pages: {}", fault.place))
         }
         // Linked kernels end the process if a call fails.
         (Outcome::Died(death), _) if death.stderr.contains("is out of bounds") => {
-            Some("a GPU notices a wrong address only outside of all mapped pages".to_string())
+            Some("a GPU only notices a wrong address outside all mapped pages".to_string())
         }
         (Outcome::Rejected(refusal), _) if refusal.message.contains("CUDA_ERROR_OUT_OF_MEMORY") => {
-            Some("the devices have other amounts of memory".to_string())
+            Some("the devices have different amounts of memory".to_string())
         }
         (Outcome::Faulted(fault), Outcome::TimedOut(_))
             if matches!(fault.kind, CudaError::Hang | CudaError::LaunchFailed) =>

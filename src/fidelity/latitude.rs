@@ -38,7 +38,7 @@ const fn form(of: &'static str, having: &'static str, words: &'static str, at: &
 
 const FUSED: &str = "a product and a sum without rounding modifiers may be fused";
 
-const MATRICES: &str = "products of matrices add in any order, in at least single precision";
+const MATRICES: &str = "matrix products add in any order, in at least single precision";
 
 /// Everything that is left open and that candle's kernels have. `simulator/src/jitter.rs` varies just this.
 pub const LATITUDES: [Latitude; 22] = [

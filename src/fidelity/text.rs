@@ -131,7 +131,7 @@ fn headline(report: &Fidelity) -> String {
     );
     let _ = writeln!(text, "{} elements compared, {}", values.elements, differing(values));
     if !report.finished {
-        let _ = writeln!(text, "stopped early; `--first {}` with the same seed and ops goes on", report.next);
+        let _ = writeln!(text, "stopped early; `--first {}` with the same seed and ops resumes it", report.next);
     }
     text
 }

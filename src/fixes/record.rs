@@ -30,7 +30,7 @@ pub fn record(checkout: &Path) -> anyhow::Result<Fix> {
             new.iter().map(String::as_str).filter(is_code).collect(),
         );
         if let Some(odd) = old.iter().find(|file| !new.contains(file)).or(new.iter().find(|file| !old.contains(file))) {
-            let problem = "a fix edits files, and neither adds nor removes one";
+            let problem = "a fix edits files; it cannot add or remove one";
             return Err(
                 Unusable(format!("only one of candle {CANDLE} and the copy has {name}/{odd}; {problem}")).into()
             );
@@ -44,7 +44,7 @@ pub fn record(checkout: &Path) -> anyhow::Result<Fix> {
         }
     }
     if edit.is_empty() {
-        let problem = format!("the crates in {} are those of candle {CANDLE}; edit a copy", checkout.display());
+        let problem = format!("the crates in {} are unchanged from candle {CANDLE}; edit a copy", checkout.display());
         return Err(Unusable(problem).into());
     }
     Ok(Fix { edit })
@@ -72,7 +72,7 @@ pub fn edits(file: &str, old: &str, new: &str) -> Result<Vec<Edit>, Unusable> {
     let named: Vec<(&str, &Edit)> = edits.iter().map(|edit| ("this copy", edit)).collect();
     let plain = |text: &str| text.lines().map(|line| line.trim().to_string()).collect::<Vec<_>>();
     if plain(&edited(file, old, &named)?) != plain(new) {
-        return Err(Unusable(format!("the edits of {file} cannot be told apart; make fewer in one place")));
+        return Err(Unusable(format!("the edits of {file} cannot be told apart; change fewer lines in one place")));
     }
     Ok(edits)
 }

@@ -131,7 +131,9 @@ fn form_difference(form: &FormSpec, recorded: &str, outcome: &Outcome) -> Agreem
         }
         if !allows(form, name, now, then) {
             let (row, column) = (place / types.len(), place % types.len());
-            return Agreement::Differs(format!("result {column} of row {row} is {now:x} and was {then:x} on hardware"));
+            return Agreement::Differs(format!(
+                "result {column} of row {row} is {now:x}, but was {then:x} on hardware"
+            ));
         }
         agreement = Agreement::Latitude;
     }

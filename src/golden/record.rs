@@ -37,7 +37,7 @@ pub fn record(
 ) -> anyhow::Result<Recorded> {
     let hardware = worker.hello().hardware.clone().context("golden vectors need a CUDA device")?;
     if hardware.driver.is_none() && !stand_in {
-        bail!("{hardware} has no GPU driver, so it is not hardware; `--stand-in` records it as that");
+        bail!("{hardware} has no GPU driver, so it is not hardware; `--stand-in` records it anyway, as a stand-in");
     }
     let head = Head { versions: versions(None), stand_in, hardware };
     let mut recorded = Recorded { forms: 0, refused: 0, cases: 0, left_out: 0 };

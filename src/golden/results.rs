@@ -47,8 +47,8 @@ pub fn first_difference(recorded: &[String], returned: &Returned) -> Option<Stri
         split(recorded).zip(split(now)).filter(|((a, _), (b, _))| a == b).map(|((a, b), (_, c))| (a, (b, c)))?;
     let at = words.0.iter().zip(&words.1).position(|(a, b)| a != b);
     Some(at.map_or_else(
-        || format!("{then}: an element behind those that are written"),
-        |at| format!("{then}: element {at} is {} and was {} on hardware", words.1[at], words.0[at]),
+        || format!("{then}: an element after those that were recorded"),
+        |at| format!("{then}: element {at} is {}, but was {} on hardware", words.1[at], words.0[at]),
     ))
 }
 

@@ -111,7 +111,7 @@ impl<'a> Call<'a> {
 /// The tensor as contracts see it.
 fn plain(tensor: &Tensor) -> candle_core::Result<tensor::Tensor> {
     let Some(dtype) = ops::case_dtype(tensor.dtype()) else {
-        candle_core::bail!("is {}, a dtype that the catalog does not have", tensor.dtype().as_str())
+        candle_core::bail!("is {}, a dtype that snuffer does not support", tensor.dtype().as_str())
     };
     let view = view(tensor);
     let values = if dtype.is_float() {

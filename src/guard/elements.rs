@@ -16,7 +16,7 @@ pub fn each_id<R>(ids: &Tensor, visit: impl FnMut(usize, i64) -> Option<R>) -> R
         DType::U8 => first::<u8, R>(ids, visit),
         DType::U32 => first::<u32, R>(ids, visit),
         DType::I64 => first::<i64, R>(ids, visit),
-        other => bail!("is {}; candle takes ids in u8, u32 and i64", other.as_str()),
+        other => bail!("is {}; candle accepts ids of u8, u32 and i64", other.as_str()),
     }
 }
 

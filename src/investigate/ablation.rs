@@ -39,7 +39,7 @@ pub fn ablation(finding: &Finding, device: Device, limits: Limits) -> anyhow::Re
     if !case.is_plain() {
         let happens = variation.happens(&case.contiguous())?;
         lines.push(Some(
-            if happens { "contiguous inputs fail, too" } else { "only in a view: contiguous inputs do not fail" }
+            if happens { "contiguous inputs fail too" } else { "only in a view: contiguous inputs do not fail" }
                 .to_string(),
         ));
     }
@@ -109,7 +109,7 @@ impl Variation<'_> {
                 None => sizes.line(&format!("{counted}, with {beyond}")),
             },
             match further.all() {
-                Some(tried) => Some(format!("any {noun} further outside fails, too (tried {tried} more)")),
+                Some(tried) => Some(format!("any {noun} further outside fails too (tried {tried} more)")),
                 None => further.line(&format!("{noun}s further outside")),
             },
         ])
@@ -188,14 +188,14 @@ impl Variation<'_> {
             match (tried.fail.len(), tried.pass.len()) {
                 (0, 0) => {}
                 (_, 0) => any.push(format!("`{name}`")),
-                (0, all) => lines.push(format!("the values of `{name}` matter: none of {all} random ones fail")),
+                (0, all) => lines.push(format!("the values of `{name}` matter: none of {all} random tensors fail")),
                 (fail, pass) => {
-                    lines.push(format!("the values of `{name}`: {fail} of {} random ones fail", fail + pass));
+                    lines.push(format!("the values of `{name}`: {fail} of {} random tensors fail", fail + pass));
                 }
             }
         }
         if !any.is_empty() {
-            lines.insert(0, format!("any values of {} (random ones fail)", any.join(", ")));
+            lines.insert(0, format!("any values of {} (random values fail)", any.join(", ")));
         }
         Ok(lines)
     }

@@ -92,8 +92,8 @@ impl std::fmt::Display for Bisection {
         let lacks =
             |version: &String| self.tried.iter().any(|it| it.version == *version && it.behaviour == Behaviour::Lacks);
         match (&self.since, &self.before) {
-            (None, _) => f.write_str("the newest of these behaves differently from the candle that was asked about"),
-            (Some(since), None) => write!(f, "{verb} in {since} and since, perhaps longer"),
+            (None, _) => f.write_str("the newest of these already behaves differently from the candle under test"),
+            (Some(since), None) => write!(f, "{verb} since {since} or an earlier release"),
             (Some(since), Some(before)) if lacks(before) => {
                 write!(f, "{verb} since {since}; {before} has no such call")
             }

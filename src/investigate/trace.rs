@@ -157,7 +157,7 @@ impl Trace {
         for (name, pass) in passes.into_iter().filter_map(|(name, pass)| Some((name, pass?))) {
             entries.extend(pass.origins.iter().map(|origin| origin.entry(name, devices)));
             if pass.origins.is_empty() {
-                let note = if pass.any { ": the inputs hold them already" } else { "" };
+                let note = if pass.any { ": the inputs already contain them" } else { "" };
                 entries.push(format!("no call {name} on {devices}{note}"));
             }
             last_pass = name;

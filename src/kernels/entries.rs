@@ -30,8 +30,8 @@ pub fn refuse_other_parameters(file: &str, own: &Entries, new: &Entries) -> Resu
     match own.iter().find(differs) {
         None => Ok(()),
         Some((name, _)) => Err(Unusable::OtherParameters(format!(
-            "{file}: `{name}` takes other parameters than candle {CANDLE} passes to it; a change of these needs a change of \
-             candle's host code, and a worker that is built with it"
+            "{file}: `{name}` takes different parameters from those that candle {CANDLE} passes; change candle's host \
+             code too, and test it with --candle"
         ))),
     }
 }

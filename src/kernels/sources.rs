@@ -85,7 +85,7 @@ impl Sources {
         let reason = |file: &str| match self.files.get(file) {
             None => Some(format!("{file} is new: candle {CANDLE} never loads it")),
             Some(_) if !is_module(file) && self.of(file) != theirs.of(file) => {
-                Some(format!("{file} is linked into the worker: the change is not tried"))
+                Some(format!("{file} is linked into the worker: its changes have no effect"))
             }
             Some(_) => None,
         };

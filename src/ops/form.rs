@@ -21,7 +21,7 @@ pub static FORM: Op = Op {
         ParamSpec::text("to", "The types of the results, with spaces between them."),
     ],
     generate: |_| Ok(case("neg.s32 %d0, %a0;", "s32", "s32", &vec![vec![1]; 32])),
-    contract: |_| Contract::Unspecified("an instruction of a device"),
+    contract: |_| Contract::Unspecified("a single PTX instruction"),
     call,
     source: "x.clone()",
     // PyTorch executes no PTX.

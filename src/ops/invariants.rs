@@ -253,7 +253,7 @@ fn out_of_order(x: &Tensor, output: &Tensor) -> Option<String> {
     for &place in &order {
         if y[place] < y[largest] - slack(output.dtype, y[largest].abs().min(output.dtype.max())) {
             let (a, b) = (x[largest], x[place]);
-            return Some(format!("of {a:?} it returns {:?}, of {b:?} only {:?}", y[largest], y[place]));
+            return Some(format!("for {a:?} it returns {:?}, for {b:?} only {:?}", y[largest], y[place]));
         }
         if y[place] > y[largest] {
             largest = place;

@@ -14,7 +14,7 @@ pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
     let may_refuse = matches!(&evidence.contract, Contract::Accepts { refusal: Some(_), .. });
     match (&first.outcome, &seen.outcome) {
         (Outcome::Returned(_), Outcome::Rejected(_)) | (Outcome::Rejected(_), Outcome::Returned(_)) if may_refuse => {
-            Verdict::Skip("a device may refuse this")
+            Verdict::Skip("a device may reject this")
         }
         (Outcome::Returned(_), Outcome::Rejected(refusal)) => one_accepts(evidence, seen, first, seen, refusal),
         (Outcome::Rejected(refusal), Outcome::Returned(_)) => one_accepts(evidence, seen, seen, first, refusal),
@@ -65,9 +65,9 @@ fn one_accepts(
     refusal: &Refusal,
 ) -> Verdict {
     if !evidence.supported(accepts.device) && !evidence.supported(refuses.device) {
-        return Verdict::Skip("a dtype of no device");
+        return Verdict::Skip("a dtype that no device supports");
     }
-    let detail = format!("{} returns, {} says Err: {}", accepts.device, refuses.device, refusal.message);
+    let detail = format!("Ok on {}, Err on {}: {}", accepts.device, refuses.device, refusal.message);
     let empty = evidence.case.inputs.values().any(|tensor| tensor.elements() == Some(0));
     let site = match refusal.variant.as_str() {
         _ if evidence.op.support.on(refuses.device).is_empty() => Site::OpOfOneDevice,

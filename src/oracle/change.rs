@@ -68,7 +68,7 @@ pub struct Change {
     pub class: Class,
     /// What breaks now, or broke before, if a promise does.
     pub signature: Option<Signature>,
-    /// Otherwise what the op does that it did not do before, structurally: `returns another value`.
+    /// Otherwise what the op does that it did not do before, structurally: `returns a different value`.
     pub site: String,
     /// On which device.
     pub device: Device,

@@ -26,7 +26,7 @@ pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
             if refusal.is_of_a_library() && !has_nothing(evidence) =>
         {
             let site = Site::LeftToTheDevice(rule);
-            let detail = format!("expected an Err of candle ({rule}); got one of the device: {}", refusal.message);
+            let detail = format!("expected an Err from candle ({rule}); got one from the device: {}", refusal.message);
             fail(OracleName::Contract, Kind::NotRefused, site, seen, detail)
         }
         (Outcome::Rejected(_), Contract::Rejects(_)) => Verdict::Pass,
@@ -70,7 +70,7 @@ pub(super) fn is_overflow(panic: &Panic, why: &str) -> bool {
 /// layout, and so does candle's other backend in most ops.
 fn limitation(seen: &Observation, refusal: &Refusal, why: &str) -> Option<Verdict> {
     let contiguous_is_fine = matches!(seen.contiguous, Some(Outcome::Returned(_)));
-    let detail = format!("the same values are accepted in contiguous tensors; got Err: {}", refusal.message);
+    let detail = format!("contiguous tensors with the same values are accepted; got Err: {}", refusal.message);
     let limited = || fail(OracleName::Contract, Kind::Limitation, Site::View, seen, detail);
     (why == why::CONTIGUOUS && contiguous_is_fine).then(limited)
 }
@@ -136,7 +136,7 @@ fn shapes(seen: &Observation, returned: &Returned, outputs: &[(crate::tensor::DT
         }
     }
     if returned.tracked {
-        let detail = "expected no gradient, as no input is a variable; an output is tracked for one".to_string();
+        let detail = "expected untracked outputs, as no input is a variable; an output is tracked".to_string();
         return fail(OracleName::Contract, Kind::Tracked, Site::Call, seen, detail);
     }
     Verdict::Pass

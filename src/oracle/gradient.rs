@@ -69,7 +69,7 @@ pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
 fn judge_refusal(evidence: &Evidence, seen: &Observation, refusal: &Refusal) -> Verdict {
     let may_refuse = matches!(evidence.contract, Contract::Accepts { refusal: Some(_), .. });
     if may_refuse || !evidence.supported(seen.device) {
-        return Verdict::Skip("a refusal is allowed");
+        return Verdict::Skip("an Err is allowed");
     }
     if evidence.expected().is_none() {
         return Verdict::Skip("no reference");

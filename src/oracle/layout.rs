@@ -14,7 +14,7 @@ pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
     if let (true, Some(contiguous)) = (unspecified, &seen.contiguous)
         && let Some((site, refusal)) = one_refused(&seen.outcome, contiguous)
     {
-        let detail = format!("the other layout of the same values is accepted; got Err: {}", refusal.message);
+        let detail = format!("the same values in the other layout are accepted; got Err: {}", refusal.message);
         return fail(OracleName::Layout, Kind::Limitation, site, seen, detail);
     }
     if evidence.expected().is_some() {
@@ -55,7 +55,7 @@ pub(super) fn first_difference(viewed: &Returned, contiguous: &Returned) -> Opti
         for (position, (a, b)) in left.floats().into_iter().zip(right.floats()).enumerate() {
             let near = if a.is_finite() && b.is_finite() { (a - b).abs() <= scale / 8.0 } else { class(a) == class(b) };
             if !near && scale < right.dtype.max() / 4.0 {
-                return Some(format!("element {position}: {a:?} against {b:?}"));
+                return Some(format!("element {position}: {a:?} and {b:?}"));
             }
         }
     }

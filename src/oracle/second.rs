@@ -20,14 +20,14 @@ pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
     let Outcome::Returned(returned) = &seen.outcome else { return Verdict::Skip("nothing returned") };
     let Gradients::Returned(store) = &returned.backward else { return Verdict::Skip("no gradients") };
     let Some(first) = store.gradients.keys().next().filter(|_| !store.second.is_empty()) else {
-        return Verdict::Skip("no second derivative asked for, or none in candle");
+        return Verdict::Skip("no second derivative asked for, or candle has none");
     };
     let wide = |tensor: &Tensor| !tensor.dtype.is_float() || matches!(tensor.dtype, DType::F32 | DType::F64);
     if evidence.expected().is_none() || !evidence.case.inputs.values().all(wide) {
         return Verdict::Skip("no reference in this precision");
     }
     if evidence.any_value(|value| !value.is_finite() || value.abs() > 1e3) {
-        return Verdict::Skip("differences of large values");
+        return Verdict::Skip("a difference of large values");
     }
     let (mut violations, mut otherwise) = (Vec::new(), Verdict::Skip("at a kink"));
     for (name, got) in &store.second {

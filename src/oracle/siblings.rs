@@ -9,19 +9,19 @@ pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
         return Verdict::Skip("no sibling");
     };
     if matches!((&seen.outcome, &seen.contiguous), (Outcome::Rejected(_), Some(Outcome::Returned(_)))) {
-        return Verdict::Skip("the layout is what is refused");
+        return Verdict::Skip("rejected because of the layout");
     }
     let name = sibling.name;
     let site = |does| Site::Sibling(name.to_string(), does);
     match (&seen.outcome, other) {
         (Outcome::Rejected(refusal), Outcome::Returned(_)) => {
-            let detail = format!("{name} takes these arguments; got Err: {}", refusal.message);
+            let detail = format!("{name} accepts these arguments; got Err: {}", refusal.message);
             let is_supported = evidence.supported(seen.device);
             let does = if is_supported { SiblingDoes::Accepts } else { SiblingDoes::TakesTheDType };
             fail(OracleName::Siblings, Kind::OnlyOneAccepts, site(does), seen, detail)
         }
         (Outcome::Returned(_), Outcome::Rejected(refusal)) => {
-            let detail = format!("{name} refuses these arguments with Err: {}", refusal.message);
+            let detail = format!("{name} rejects these arguments with Err: {}", refusal.message);
             fail(OracleName::Siblings, Kind::OnlyOneAccepts, site(SiblingDoes::Refuses), seen, detail)
         }
         (Outcome::Returned(own), Outcome::Returned(others))
@@ -52,7 +52,7 @@ fn first_difference(own: &Returned, others: &Returned) -> Option<String> {
         let apart = |pair: &(f64, f64)| finite(pair) && (pair.0 - pair.1).abs() > largest / 8.0;
         if let Some(position) = pairs.iter().position(apart) {
             let (a, b) = pairs[position];
-            return Some(format!("element {position}: {a:?} against {b:?}"));
+            return Some(format!("element {position}: {a:?} and {b:?}"));
         }
     }
     None

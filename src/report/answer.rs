@@ -105,7 +105,7 @@ fn treatment(outcome: &Outcome) -> String {
         | Outcome::StackOverflow(_)
         | Outcome::TimedOut(_)
         | Outcome::OutOfMemory(_)
-        | Outcome::Unsupported(_) => format!("ends otherwise: {}", outcome.summary()),
+        | Outcome::Unsupported(_) => format!("fails in another way: {}", outcome.summary()),
     }
 }
 
@@ -142,7 +142,7 @@ fn wrong(evidence: &Evidence, violation: &Violation, cause: Option<&RootCause>) 
     let mut details = Vec::new();
     match cause {
         Some(cause) => {
-            let fix = if cause.is_proven() { " and shows a fix that is proven" } else { "" };
+            let fix = if cause.is_proven() { " and shows a proven fix" } else { "" };
             details.push(format!("cause: {}", cause.title));
             details.extend(cause.workaround.iter().map(|what| format!("until it is fixed: {}", one_line(what))));
             details.push(format!("`snuffer causes {}` explains it{fix}", cause.name));
@@ -168,16 +168,19 @@ fn right(evidence: &Evidence, verdict: &Verdict) -> Answer {
         }
         (Some(result), None, _) => (
             Blame::NotFinite,
-            format!("{result} although all inputs are finite, and candle breaks no promise: the call computes it"),
+            format!(
+                "{result} although all inputs are finite; that is the result of the computation, and candle breaks \
+                     no promise"
+            ),
         ),
-        (None, _, Verdict::Skip(why)) => (Blame::Open, format!("nobody knows: {why}")),
+        (None, _, Verdict::Skip(why)) => (Blame::Open, format!("undecided: {why}")),
         (None, _, Verdict::Partly(why)) => {
             (Blame::Nothing, format!("nothing is wrong, as far as the result is specified: {why}"))
         }
         (None, ..) => (Blame::Nothing, "nothing is wrong: candle keeps every promise that was checked".to_string()),
     };
     let details = match blame {
-        Blame::NotFinite => vec!["`snuffer replay --trace-nan` names the call that makes it".to_string()],
+        Blame::NotFinite => vec!["`snuffer replay --trace-nan` names the call that produces it".to_string()],
         _ => Vec::new(),
     };
     Answer { blame, sentence, details }

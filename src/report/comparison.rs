@@ -144,12 +144,12 @@ impl Comparison {
             return note.clone();
         }
         let turned = match self.regressions.len() {
-            0 => "no regression turned".to_string(),
-            1 => "1 regression turned".to_string(),
-            more => format!("{more} regressions turned"),
+            0 => "no regression changed".to_string(),
+            1 => "1 regression changed".to_string(),
+            more => format!("{more} regressions changed"),
         };
         let mut text = format!(
-            "{} cases of {} ops on {} with both, seed {}, in {:.0} s; {turned}",
+            "{} cases of {} ops with both on {}, seed {}, in {:.0} s; {turned}",
             self.cases,
             self.ops,
             self.devices.join(", "),
@@ -157,10 +157,10 @@ impl Comparison {
             self.seconds
         );
         if !self.unsteady.is_empty() {
-            text += &format!("; left out, because not the same in every run: {}", self.unsteady.join("; "));
+            text += &format!("; left out because they differ from run to run: {}", self.unsteady.join("; "));
         }
         if !self.left_out.is_empty() {
-            text += &format!("; not run, because one of both lacks it: {}", self.left_out.join(", "));
+            text += &format!("; not run because one side lacks it: {}", self.left_out.join(", "));
         }
         text
     }
@@ -238,8 +238,8 @@ impl Comparison {
         }
         let files = match self.changed.as_slice() {
             [] => String::new(),
-            files if files.len() <= 5 => format!(" What differs in the sources: {}.", files.join(", ")),
-            files => format!(" {} files differ in the sources.", files.len()),
+            files if files.len() <= 5 => format!(" Changed sources: {}.", files.join(", ")),
+            files => format!(" {} source files changed.", files.len()),
         };
         let _ = writeln!(text, "\n{}.{files}", self.extent());
         text

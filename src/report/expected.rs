@@ -13,36 +13,36 @@ pub fn expected(evidence: &Evidence, violation: &Violation) -> String {
     let wrong = wrong_elements(evidence, violation);
     match (&evidence.contract, violation.oracle, &violation.kind) {
         (_, OracleName::Documentation, _) => {
-            format!("The documentation says so, or the call is refused: {}.", violation.detail)
+            format!("The call does what its documentation says, or returns an `Err`: {}.", violation.detail)
         }
         (_, OracleName::Siblings, Kind::OnlyOneAccepts) => {
-            "Both calls are accepted, or both are refused: they are for the same thing.".to_string()
+            "Both calls are accepted, or both are rejected: they are equivalent.".to_string()
         }
-        (_, OracleName::Invariant, _) => format!("Another value: {}.", violation.detail),
-        (_, OracleName::Siblings, _) => "The same result of both calls: they are for the same thing.".to_string(),
+        (_, OracleName::Invariant, _) => format!("A different value: {}.", violation.detail),
+        (_, OracleName::Siblings, _) => "The same result from both calls: they are equivalent.".to_string(),
         (Contract::Unspecified(_), OracleName::Agreement, Kind::WrongShape | Kind::WrongDtype) => {
-            "Outputs of one shape and dtype on every device.".to_string()
+            "Outputs of the same shape and dtype on every device.".to_string()
         }
         (Contract::Unspecified(_), OracleName::Agreement, _) => {
-            "Every device accepts the call, or every device refuses it.".to_string()
+            "Every device accepts the call, or every device rejects it.".to_string()
         }
-        (_, OracleName::Layout, Kind::Limitation) => "Both layouts are accepted, or both are refused.".to_string(),
+        (_, OracleName::Layout, Kind::Limitation) => "Both layouts are accepted, or both are rejected.".to_string(),
         (_, _, Kind::Limitation) => "The same result as for contiguous inputs.".to_string(),
         (Contract::Unspecified(why), ..) => {
-            format!("Anything but this: the result is not specified ({why}), but the call must return or be refused.")
+            format!("`Ok` or an `Err`: the result is not specified ({why}), but the call must return.")
         }
         (Contract::Rejects(_), ..) => format!("{}.", sentence(&promised(&evidence.contract))),
-        (_, OracleName::Checker, _) => "The same result, without what the device reports.".to_string(),
+        (_, OracleName::Checker, _) => "The same result, without the report of the device.".to_string(),
         (_, OracleName::Determinism, _) => "The same result in every run.".to_string(),
         (_, OracleName::Layout, _) => "The same result as for contiguous inputs.".to_string(),
         (_, OracleName::Agreement, Kind::OnlyOneAccepts) => "Every device accepts the call.".to_string(),
         (_, OracleName::Agreement, _) => "The same result on every device.".to_string(),
-        (_, OracleName::SecondDerivative, _) => format!("Other second derivatives: {}.", violation.detail),
+        (_, OracleName::SecondDerivative, _) => format!("Different second derivatives: {}.", violation.detail),
         (_, OracleName::Gradient, Kind::MissingGradient | Kind::RefusedGradient | Kind::NotSupported) => {
             format!("`Ok`, and a gradient of {}.", with_gradient(evidence).join(", "))
         }
         (_, _, Kind::WrongValue) if !wrong.is_empty() => table(&wrong),
-        (_, _, Kind::WrongValue) => format!("Another value: {}.", violation.detail),
+        (_, _, Kind::WrongValue) => format!("A different value: {}.", violation.detail),
         _ => format!("{}{}.", sentence(&promised(&evidence.contract)), and_gradients(evidence)),
     }
 }

@@ -45,7 +45,7 @@ impl<'a> Report<'a> {
     /// The report of `finding` without what takes a while: a program, an ablation and a bisection.
     pub fn new(finding: &'a Finding, evidence: &'a Evidence, known: &'a KnownFailures) -> Self {
         let cause = known.cause_of(&Sighting::of(finding)).map(|cause| Why { cause, change: None, is_asked: false });
-        let program = Err("`snuffer report` builds a program of it");
+        let program = Err("`snuffer report` turns it into a program");
         Self { finding, evidence, program, has_other_values: false, ablation: &[], since: None, known, cause }
     }
 
@@ -105,7 +105,7 @@ impl<'a> Report<'a> {
             }
         }
         if finding.observations.iter().any(|seen| shows_outside_of_a_view(&finding.case, &seen.outcome)) {
-            let _ = writeln!(text, "\n{:?} is what lies in {OUTSIDE}.", View::POISON);
+            let _ = writeln!(text, "\n{:?} comes from {OUTSIDE}.", View::POISON);
         }
         let sources = sources(&finding.promise, &finding.case, &self.evidence.contract);
         let expected = expected(self.evidence, &finding.violation);
@@ -115,7 +115,7 @@ impl<'a> Report<'a> {
         }
         text += &self.cause.map_or_else(String::new, Why::markdown);
         if !self.ablation.is_empty() {
-            text += "\n## What matters\n\nFound by changing one thing at a time:\n\n";
+            text += "\n## Conditions\n\nFound by changing one thing at a time:\n\n";
             self.ablation.iter().for_each(|line| text += &format!("- {line}\n"));
         }
         text + &self.environment()
@@ -129,7 +129,7 @@ impl<'a> Report<'a> {
             Some(Outcome::Returned(returned)) => match &returned.backward {
                 Gradients::Rejected(_) => "the backward pass fails".to_string(),
                 Gradients::Returned(store) if !store.missing.is_empty() => {
-                    "`backward` succeeds but leaves gradients out".to_string()
+                    "`backward` succeeds but returns no gradient for some inputs".to_string()
                 }
                 _ if matches!(self.evidence.contract, Contract::Rejects(_)) => "the call returns `Ok`".to_string(),
                 _ => format!("the call returns `Ok`, but {reason}"),
@@ -148,7 +148,7 @@ impl<'a> Report<'a> {
             Contract::Rejects(rule) => format!("For an invalid argument ({rule}), {happens}; an `Err` is expected."),
             Contract::Accepts { .. } => format!("For valid arguments, {happens}."),
             Contract::Unspecified(why) => {
-                format!("The arguments are unspecified ({why}), but {happens}; that should never happen.")
+                format!("The result is not specified ({why}), but {happens}; that should never happen.")
             }
         };
         match self.known.upstream(&Sighting::of(self.finding)) {
@@ -171,7 +171,7 @@ impl<'a> Report<'a> {
             _ => format!("expected: {}", super::promised(&evidence.contract)),
         }];
         if has_margin(&finding.case) && !comments[0].contains(OUTSIDE) {
-            comments.push(format!("{:?} is what lies in {OUTSIDE}", View::POISON));
+            comments.push(format!("{:?} comes from {OUTSIDE}", View::POISON));
         }
         comments
     }

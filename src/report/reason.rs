@@ -14,14 +14,14 @@ pub fn reason(evidence: &Evidence, violation: &Violation) -> String {
         (Some(Outcome::Faulted(fault)), _) => faulted(fault, bad_id),
         (Some(Outcome::Panicked(panic)), _) => format!("{} ({})", first_line(&panic.message), panic.place),
         (Some(Outcome::Returned(_)), Contract::Rejects(rule)) => {
-            format!("{} is not refused", bad_id.unwrap_or_else(|| (*rule).to_string()))
+            format!("{} is not rejected", bad_id.unwrap_or_else(|| (*rule).to_string()))
         }
         (Some(Outcome::Rejected(refusal)), Contract::Accepts { .. }) if violation.kind == Kind::RefusedValid => {
-            format!("a valid call is refused: {}", first_line(&refusal.message))
+            format!("a valid call is rejected: {}", first_line(&refusal.message))
         }
         (Some(Outcome::Returned(returned)), _) => match (&returned.backward, &violation.kind) {
             (Gradients::Rejected(refusal), Kind::RefusedGradient | Kind::NotSupported) => {
-                format!("the backward pass is refused: {}", first_line(&refusal.message))
+                format!("the backward pass is rejected: {}", first_line(&refusal.message))
             }
             (Gradients::Returned(store), Kind::MissingGradient) => {
                 format!("no gradient of {}", store.missing.join(", "))

@@ -44,9 +44,9 @@ pub fn about_pytorch(op: &Op, case: &Case, sources: &str) -> Option<String> {
         return None;
     }
     let compared = if op.torch.is_empty() {
-        "Of PyTorch only the documentation was read; the call was not run there, on the CPU or on CUDA."
+        "PyTorch was not run, on the CPU or on CUDA: this is what its documentation says."
     } else {
-        "PyTorch was compared on the CPU."
+        "PyTorch was run on the CPU for comparison."
     };
     let Some((bad, file)) = BadId::find(op, case).and_then(|bad| Some((bad, asserts(op)?))) else {
         return Some(compared.to_string());
@@ -54,9 +54,7 @@ pub fn about_pytorch(op: &Op, case: &Case, sources: &str) -> Option<String> {
     let (noun, _) = bad.nouns();
     Some(match bad.id {
         IGNORED if bad.is_label => format!("{compared} It ignores the label {IGNORED} by default."),
-        _ => format!(
-            "{compared} It raises an exception for this {noun} there. PyTorch on CUDA also asserts here ({file})."
-        ),
+        _ => format!("{compared} It raises an exception for this {noun}. PyTorch on CUDA also asserts here ({file})."),
     })
 }
 

@@ -161,8 +161,8 @@ impl Found {
         match (self.findings, self.findings - self.known) {
             (0, _) => all,
             (_, 0) => format!("{all}, all of {causes}"),
-            (found, new) if found == new => format!("{all} that nothing explains"),
-            (_, new) => format!("{all}: {new} that nothing explains, {} of {causes}", self.known),
+            (found, new) if found == new => format!("{all} without a known cause"),
+            (_, new) => format!("{all}: {new} without a known cause, {} of {causes}", self.known),
         }
     }
 
@@ -175,9 +175,9 @@ impl Found {
     /// The title of [`Self::shown`].
     pub fn headline(&self) -> &'static str {
         if self.known < self.findings {
-            "nothing explains these, the worst first"
+            "findings without a known cause, worst first"
         } else {
-            "the worst, one of each cause"
+            "the worst finding of each cause"
         }
     }
 

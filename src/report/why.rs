@@ -36,8 +36,8 @@ impl Why<'_> {
         if let Some(proof) = cause.proof.as_ref().filter(|_| cause.is_proven()) {
             let devices: Vec<String> = proof.devices.iter().map(|&on| device(on)).collect();
             let (mends, run, on) = (proof.mends.len(), proof.run, devices.join(" and "));
-            let _ = write!(text, "\nKnown failures that pass with it on {on}: {mends} of {run}. ");
-            text += "None fails on a device where it passed before.\n";
+            let _ = write!(text, "\nWith it, {mends} of {run} known failures pass on {on}. ");
+            text += "No case fails on a device where it passed before.\n";
         }
         text
     }

@@ -73,9 +73,9 @@ pub fn what(signature: &Signature) -> String {
         Kind::RefusedGradient => "rejects a valid backward pass",
         Kind::NotSupported => "has no backward pass",
         Kind::Limitation if *site == Site::Contiguous => "rejects contiguous tensors but accepts a view",
-        Kind::Limitation => "rejects a view of what it accepts as contiguous tensors",
+        Kind::Limitation => "rejects a view but accepts contiguous tensors",
         Kind::Differs | Kind::OnlyOneAccepts if let Site::Sibling(name, does) = site => return beside(name, *does),
-        Kind::OnlyOneAccepts => "rejects on one device what another accepts",
+        Kind::OnlyOneAccepts => "rejects a call on one device that another accepts",
         Kind::Differs => "returns a different result when run again",
         Kind::WrongValue => wrong_value(*oracle),
         Kind::WrongShape if *oracle == OracleName::Agreement => "returns different shapes on different devices",
@@ -83,7 +83,7 @@ pub fn what(signature: &Signature) -> String {
         Kind::WrongDtype if *oracle == OracleName::Agreement => "returns different dtypes on different devices",
         Kind::WrongDtype => "returns a wrong dtype",
         Kind::Tracked => "returns a tensor that keeps its graph alive",
-        Kind::Undocumented => "does something that its documentation does not say",
+        Kind::Undocumented => "does something that its documentation does not mention",
     };
     words.to_string()
 }
@@ -112,7 +112,7 @@ fn beside(name: &str, does: SiblingDoes) -> String {
         SiblingDoes::Accepts => format!("rejects a call that {name} accepts"),
         SiblingDoes::Refuses => format!("accepts a call that {name} rejects"),
         SiblingDoes::TakesTheDType => format!("rejects a dtype that {name} accepts"),
-        SiblingDoes::ReturnsOtherwise => format!("returns something else than {name}"),
+        SiblingDoes::ReturnsOtherwise => format!("returns a different result from {name}"),
     }
 }
 
@@ -137,19 +137,19 @@ fn reported(report: Report) -> &'static str {
         Report::UseBeforeAllocation => "accesses memory before it is allocated",
         Report::InvalidFree => "frees memory that is not allocated",
         Report::Misaligned => "accesses a misaligned address",
-        Report::OutOfView => "accesses the buffer outside of a view",
-        Report::Trap => "gives up in a kernel",
-        Report::Deadlock => "has threads that wait for each other forever",
+        Report::OutOfView => "accesses its buffer outside the view",
+        Report::Trap => "executes a trap in a kernel",
+        Report::Deadlock => "deadlocks",
         Report::Barrier => "has a barrier that not all threads reach",
         Report::Loop | Report::Budget => "never finishes on the device",
         Report::Uninitialized => "reads uninitialized memory",
         Report::Race => "has a data race between threads",
         Report::StreamRace => "has a data race between streams",
-        Report::Leak => "leaks memory of the device",
-        Report::Arithmetic => "computes what is rarely meant",
+        Report::Leak => "leaks device memory",
+        Report::Arithmetic => "has suspicious arithmetic",
         Report::Sampled => "is too large to be simulated as a whole",
-        Report::Unsupported => "needs more than the simulated device has",
-        Report::Injected => "meets a failure that was asked for",
+        Report::Unsupported => "needs something that the simulated device lacks",
+        Report::Injected => "hits an injected failure",
     }
 }
 
@@ -167,8 +167,8 @@ fn phrase(needs: &Needs) -> String {
             Need::Rows => "for several rows",
             Need::Ties => "among equal elements",
             Need::Rounding => "by a rounding error",
-            Need::NotFinite => "with NaN or infinity instead of a number",
-            Need::Finite => "where NaN or infinity is due",
+            Need::NotFinite => "with NaN or infinity instead of a finite number",
+            Need::Finite => "instead of NaN or infinity",
             Need::Gpu => "only on the GPU",
             Need::Cpu => "only on the CPU",
         };

@@ -31,7 +31,7 @@ pub fn changes() -> anyhow::Result<Changes> {
     let path = host_mutants()?;
     let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
     let list: List = serde_json::from_str(&text)
-        .with_context(|| format!("{} is not a list of mutants; make it with `{BUILD_MUTATED}`", path.display()))?;
+        .with_context(|| format!("{} is not a list of mutants; create it with `{BUILD_MUTATED}`", path.display()))?;
     let mut changes = Changes::new();
     for (mark, Listed { change, file, line, function, before, after }) in list.mutants.into_iter().enumerate() {
         changes.entry(format!("{file} {function}")).or_default().push(Change {

@@ -25,9 +25,9 @@ pub fn markdown(score: &Score) -> String {
         let _ = write!(text, ", or {share:.1} % of the {reached} {effect}");
     }
     let changing = mutants.iter().filter(|one| one.survived().is_none_or(|seen| seen > Difference::NoneSeen));
-    let _ = write!(text, ". {} change what some case does", changing.count());
+    let _ = write!(text, ". {} change the behaviour of some case", changing.count());
     if let Some((median, ninth)) = of_noticed(mutants, |one| one.cases as f64) {
-        let _ = write!(text, ". Half of the noticed ones are noticed by case {median}, nine in ten by case {ninth}");
+        let _ = write!(text, ". Half of these are noticed by case {median}, nine in ten by case {ninth}");
     }
     if let Some((median, ninth)) = of_noticed(mutants, |one| one.seconds) {
         let _ = write!(text, ", after {median:.1} and {ninth:.1} s");
@@ -140,7 +140,7 @@ fn faults(mutants: &[Mutant]) -> String {
     let mut text = if kinds.is_empty() { String::new() } else { format!("\nFaults: {}.\n", kinds.join(", ")) };
     let unstarted = mutants.iter().filter(|mutant| mutant.fate == Fate::NotStarted).count();
     if unstarted > 0 {
-        let _ = write!(text, "\nNo worker starts with {unstarted} of them, which any run would say at once.\n");
+        let _ = write!(text, "\nNo worker starts with {unstarted} of them, so any run would notice them at once.\n");
     }
     text
 }

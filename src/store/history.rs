@@ -79,7 +79,7 @@ impl History {
             VERSION => {}
             1 if may_write => history.upgrade()?,
             1 => {
-                let advice = "name a store with `--store`, and it is brought up to date";
+                let advice = "name a store with `--store` to update it";
                 return Err(HistoryError::File(format!("{} is a history of version 1: {advice}", path.display())));
             }
             _ => history.create()?,

@@ -26,7 +26,7 @@ impl Store {
     /// Opens the store at `root`, which must exist.
     pub fn existing(root: &Path) -> anyhow::Result<Self> {
         if !root.is_dir() {
-            bail!("there is no store at {}; `snuffer hunt` makes one", root.display());
+            bail!("there is no store at {}; `snuffer hunt` creates one", root.display());
         }
         Self::open(root)
     }

@@ -83,7 +83,7 @@ impl std::str::FromStr for Status {
     type Err = String;
     fn from_str(name: &str) -> Result<Self, String> {
         let unknown = |_: serde::de::value::Error| {
-            format!("`{name}` is no status; use `open`, `filed`, `fixed`, `by-design`, `flaky` or `wontfix`")
+            format!("`{name}` is not a status; use `open`, `filed`, `fixed`, `by-design`, `flaky` or `wontfix`")
         };
         Self::deserialize(name.into_deserializer()).map_err(unknown)
     }
@@ -144,7 +144,7 @@ impl Regression {
         (_, regression.case) = accept(regression.case)?;
         let told = |what: &str, given: bool| {
             let status = regression.status;
-            if given { Ok(()) } else { Err(format!("a regression that is {status} says {what}")) }
+            if given { Ok(()) } else { Err(format!("a regression that is {status} must say {what}")) }
         };
         if let Some(upstream) = regression.upstream.as_deref().filter(|upstream| !is_link(upstream)) {
             return Err(format!(
@@ -160,7 +160,7 @@ impl Regression {
             }
         }
         if regression.fails.is_empty() && regression.signature.is_some() {
-            return Err("a regression with a `signature` says where it `fails`".to_string());
+            return Err("a regression with a `signature` must say where it `fails`".to_string());
         }
         Ok(regression)
     }

@@ -24,7 +24,7 @@ pub fn read(path: &Path, advice: &str) -> anyhow::Result<String> {
     let damaged = |why: &str| format!("{} is damaged; {advice}: {why}", path.display());
     match text.strip_prefix(MARK).and_then(|rest| rest.split_once('\n')) {
         Some((sum, content)) if sum == checksum(path, content) => Ok(content.to_string()),
-        Some(_) => bail!(damaged("its checksum does not fit its name and content")),
+        Some(_) => bail!(damaged("its checksum does not match its name and content")),
         None if text.is_empty() || text.starts_with('#') => bail!(damaged("it has no content")),
         None => Ok(text),
     }

@@ -164,7 +164,7 @@ fn an_edit_that_cannot_be_tried_is_said(_: Device) {
     assert!(said.contains("mmvq_gguf.cu is linked into the worker"), "{said}");
     edit(checkout, "affine.cu", "const size_t numel,", "const size_t numel, const int more,");
     let other = hunt(checkout, "tensor.affine");
-    assert!(code(&other) == 1 && text(&other.stderr).contains("takes other parameters"), "{}", text(&other.stderr));
+    assert!(code(&other) == 1 && text(&other.stderr).contains("takes different parameters"), "{}", text(&other.stderr));
     fs::remove_file(kernels.join("affine.cu")).expect("writable");
     let gone = hunt(checkout, "tensor.affine");
     assert!(code(&gone) == 1 && text(&gone.stderr).contains("has no affine.cu"), "{}", text(&gone.stderr));

@@ -50,7 +50,7 @@ const FILES: &[File] = &[
     File {
         name: "property::valid",
         tests: property::VALID,
-        misses: "A valid call that a device refuses, gets wrong, or dies of, and that no regression has.",
+        misses: "A valid call that a device rejects, gets wrong, or dies of, and that no regression covers.",
     },
     File {
         name: "property::adversarial",
@@ -60,12 +60,12 @@ const FILES: &[File] = &[
     File {
         name: "property",
         tests: property::TESTS,
-        misses: "A known failure that candle has fixed, or that has become another one.",
+        misses: "A known failure that candle has fixed, or that has changed.",
     },
     File {
         name: "replayed",
         tests: replayed::TESTS,
-        misses: "A regression or a scenario of the field guide that candle no longer does.",
+        misses: "A regression or a scenario of the field guide that no longer happens.",
     },
     File {
         name: "canary",
@@ -85,7 +85,7 @@ const FILES: &[File] = &[
     File {
         name: "programs",
         tests: programs::TESTS,
-        misses: "A report whose program does not compile, or does something else than its case.",
+        misses: "A report whose program does not compile, or behaves differently from its case.",
     },
     File {
         name: "large",
@@ -108,17 +108,17 @@ const FILES: &[File] = &[
     File {
         name: "joining",
         tests: joining::TESTS,
-        misses: "A hunt that does not take in a device that was built meanwhile.",
+        misses: "A hunt that does not add a device that was built meanwhile.",
     },
     File {
         name: "candles",
         tests: candles::TESTS,
-        misses: "Another candle that is not the one that runs, or whose failures are taken for those of the release.",
+        misses: "A hunt of another candle that runs the wrong one, or takes its failures for those of the release.",
     },
     File {
         name: "compare",
         tests: compare::TESTS,
-        misses: "A comparison of two candles that misses what a patch breaks, or makes up what it does not.",
+        misses: "A comparison of two candles that misses a breakage, or invents one.",
     },
     File {
         name: "kernels",
@@ -128,13 +128,13 @@ const FILES: &[File] = &[
     File {
         name: "matrix",
         tests: matrix::TESTS,
-        misses: "A dtype that candle takes or refuses, unlike the tables say.",
+        misses: "A dtype that candle accepts or rejects, contrary to the tables.",
     },
     File { name: "score", tests: score::TESTS, misses: "Kernel bugs that the oracles should notice and do not." },
     File {
         name: "simulated",
         tests: simulated::TESTS,
-        misses: "A fault that the simulated device names wrongly, or does not survive.",
+        misses: "A fault that the simulated device misnames or does not survive.",
     },
     File {
         name: "hardware",

@@ -63,8 +63,8 @@ const ORIGINS: &[(&str, &[&str])] = &[
         "step 1, loss.binary_cross_entropy_with_logit backward on here: NaN in the gradient of `inp`; -inf in the gradient of `target`",
     ]),
     ("nan-logits-in-a-loss", &[
-        "no call forward on here: the inputs hold them already",
-        "no call backward on here: the inputs hold them already",
+        "no call forward on here: the inputs already contain them",
+        "no call backward on here: the inputs already contain them",
     ]),
     ("bce-by-hand-after-a-sigmoid", &[
         "no call forward on here",
@@ -126,7 +126,7 @@ fn what_a_case_holds_from_the_start_is_said_and_blames_no_call() {
     let scaled = Case::new("tensor.affine").input("x", x).param("mul", f64::INFINITY).param("add", 0.0);
     assert_eq!(non_finite_inputs(&scaled).as_deref(), Some("`mul` inf"));
     let trace = trace(&mut worker(Device::Cpu), &scaled).expect("the harness survives");
-    assert_eq!(trace.entries("here"), ["no call forward on here: the inputs hold them already"]);
+    assert_eq!(trace.entries("here"), ["no call forward on here: the inputs already contain them"]);
 }
 
 fn replay_prints_a_common_trace_of_several_devices_once(device: Device) {
@@ -142,8 +142,8 @@ fn replay_prints_a_common_trace_of_several_devices_once(device: Device) {
         details.lines().collect::<Vec<_>>(),
         [
             "nan       in the inputs of the case: `inp` 0.0 to 2.0 and NaN at [0, 0], 1 of 4",
-            &format!("nan       no call forward on {on}: the inputs hold them already"),
-            &format!("nan       no call backward on {on}: the inputs hold them already"),
+            &format!("nan       no call forward on {on}: the inputs already contain them"),
+            &format!("nan       no call backward on {on}: the inputs already contain them"),
         ]
     );
 }

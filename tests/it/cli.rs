@@ -112,8 +112,12 @@ fn a_user_error_is_one_clear_line_and_exits_with_1() {
         ("", vec!["hunt", "--jobs", "18446744073709551615"], "is not in 1..=1024"),
         ("", vec!["hunt", "--jobs", "0"], "0 is not in 1..=1024"),
         ("", vec!["replay", "--store", "nowhere", "x"], "there is no file `x`, and there is no store at nowhere"),
-        ("", vec!["findings", "--store", "nowhere", "list"], "there is no store at nowhere; `snuffer hunt` makes one"),
-        ("", vec!["coverage", "--store", "nowhere"], "there is no store at nowhere; `snuffer hunt` makes one"),
+        (
+            "",
+            vec!["findings", "--store", "nowhere", "list"],
+            "there is no store at nowhere; `snuffer hunt` creates one",
+        ),
+        ("", vec!["coverage", "--store", "nowhere"], "there is no store at nowhere; `snuffer hunt` creates one"),
         (&long, vec!["bisect", "CASE"], "cannot be written as a program: `x` has 5000 elements, too many to spell out"),
     ] {
         std::fs::write(&case, content).expect("written");

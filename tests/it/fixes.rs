@@ -106,9 +106,9 @@ fn an_edit_without_one_place_is_a_line_that_says_so() {
     let edit = &found[0];
     let problem = |text: &str, edits: &[(&str, &Edit)]| edited(FILE, text, edits).expect_err("a problem").to_string();
     let gone = problem(&OLD.replace("let a = 1;", "let a = 3;"), &[("it", edit)]);
-    assert!(gone.starts_with("the fix of it: candle ") && gone.contains("has other code in one of"), "{gone}");
+    assert!(gone.starts_with("the fix of it: candle ") && gone.contains("has different code in one of"), "{gone}");
     let twice = problem(&OLD.replace("    b();", "    let a = 1;"), &[("it", edit)]);
-    assert!(twice.starts_with("the fix of it: 2 places in one of"), "{twice}");
+    assert!(twice.starts_with("the fix of it: these lines occur 2 times in one of"), "{twice}");
     let both = problem(OLD, &[("it", edit), ("that", edit)]);
     assert!(both.starts_with("the fixes of it and that both change candle-core/src/x.rs:2"), "{both}");
     let odd = Edit { with: "{7}\n".to_string(), ..edit.clone() };

@@ -84,7 +84,7 @@ fn the_first_bad_element_is_named() {
         (guard::ids("x", &padded, 10), "x: -1 at [2, 0] is not a row of a table of 10 rows"),
         (
             guard::ids("x", &padded.to_dtype(DType::F32).expect("floats"), 10),
-            "x: is f32; candle takes ids in u8, u32 and i64",
+            "x: is f32; candle accepts ids of u8, u32 and i64",
         ),
         (guard::finite("h", &halves.expect("f16")), "h: NaN at [2] is not finite"),
         (guard::finite("h", &late), "h: -inf at [10000] is not finite"),

@@ -63,11 +63,11 @@ fn a_regression_is_expected_to_fail_where_one_of_its_conditions_holds() {
 fn a_status_without_its_required_fields_is_refused() {
     let fails = "fails = [{}]";
     let table = [
-        (format!("status = \"filed\"\n{fails}"), "says where, in `upstream`"),
-        (format!("status = \"fixed\"\n{fails}"), "says since when, in `fixed_in`"),
-        (format!("status = \"wontfix\"\n{fails}"), "says why, in `reason`"),
-        (format!("status = \"flaky\"\n{fails}"), "says why, in `reason`"),
-        ("status = \"open\"".to_string(), "says where it `fails`"),
+        (format!("status = \"filed\"\n{fails}"), "must say where, in `upstream`"),
+        (format!("status = \"fixed\"\n{fails}"), "must say since when, in `fixed_in`"),
+        (format!("status = \"wontfix\"\n{fails}"), "must say why, in `reason`"),
+        (format!("status = \"flaky\"\n{fails}"), "must say why, in `reason`"),
+        ("status = \"open\"".to_string(), "must say where it `fails`"),
         (format!("status = \"new\"\n{fails}"), "unknown variant `new`"),
         ("status = \"open\"\nfails = [{ device = \"gpu:0\" }]".to_string(), "unknown variant `gpu:0`"),
         ("status = \"open\"\nfails = [{ candle = \"newest\" }]".to_string(), "unexpected character"),
@@ -164,7 +164,7 @@ fn promote_writes_a_regression_that_is_named_after_its_op_and_title() {
     let (code, printed) = promote(&["--title", "?!"]);
     assert!(code == Some(1) && printed.contains("has no words to name a folder after"), "{printed}");
     let (code, printed) = promote(&["--title", "It hangs", "--status", "filed"]);
-    assert!(code == Some(1) && printed.contains("says where, in `upstream`"), "{printed}");
+    assert!(code == Some(1) && printed.contains("must say where, in `upstream`"), "{printed}");
     assert!(!folder.path().join("corpora").exists(), "a mistake leaves nothing behind");
 
     let title = "It hangs on CPU at conv.rs:1, though candle's own test of it waits only for so long";

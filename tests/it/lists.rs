@@ -60,7 +60,7 @@ fn a_list_of_findings_is_narrowed_down_ordered_and_counted() {
     }
     for (args, message) in [
         (["--kind", "assrt"], "nothing is of the kind `assrt`; there are agreement, "),
-        (["--status", "done"], "`done` is no status; use `open`, "),
+        (["--status", "done"], "`done` is not a status; use `open`, "),
         (["--device", "gpu"], "`gpu` is not a device"),
     ] {
         let output = snuffer(store.path(), &[&["findings", "list"], &args[..]].concat());

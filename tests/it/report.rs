@@ -66,7 +66,7 @@ fn a_report_is_an_issue_that_can_be_filed() {
     let about = Report { cause: Some(Why { cause, change, is_asked: true }), ..without };
     let said = about.markdown();
     assert!(said.starts_with(&format!("# {}\n", cause.title)), "{said}");
-    for part in [cause.explanation.trim(), &cause.at[0], "```diff\n-old\n+new\n```", "Known failures that pass"] {
+    for part in [cause.explanation.trim(), &cause.at[0], "```diff\n-old\n+new\n```", "known failures pass on"] {
         assert!(said.contains(part), "{part} is not in\n{said}");
     }
     let shown = Report { cause: Some(Why { cause, change: None, is_asked: false }), ..about };
@@ -201,14 +201,17 @@ fn a_replay_leads_with_the_answer_and_names_what_lies_outside_a_view() {
             "your call is invalid: label 4294967295 of 1 class, at [0] of target\n          on cpu, candle accepts it without an error\n",
         ),
         ("tensor.add_scalar/negative-scalar-ignored-for-u32", "candle is wrong: the value is 1; expected 0\n"),
-        ("tensor.matmul/five-dimensions-refused", "candle is wrong: a valid call is refused: MatMulUnexpectedStriding"),
+        (
+            "tensor.matmul/five-dimensions-refused",
+            "candle is wrong: a valid call is rejected: MatMulUnexpectedStriding",
+        ),
         (
             "tensor.conv1d/strided-kernel-wrong-values",
             "candle is wrong: element [0, 0, 0] is 80.0, from memory outside the view; expected 0.0\n",
         ),
         (
             "tensor.unfold/backward-shape-mismatch-with-gaps",
-            "candle is wrong: the backward pass is refused: Shape mismatch",
+            "candle is wrong: the backward pass is rejected: Shape mismatch",
         ),
     ] {
         let (_, regression) = failures.regressions.iter().find(|(own, _)| own == name).expect(name);
@@ -218,7 +221,7 @@ fn a_replay_leads_with_the_answer_and_names_what_lies_outside_a_view() {
         let verdict = judge(&evidence);
         let shown = replay(&evidence, &verdict, &Answer::new(&evidence, &verdict, &failures));
         assert!(shown.starts_with(&format!("answer    {answer}")), "{name}: {shown}");
-        let is_around = shown.contains("80.0 is what lies in memory outside the view");
+        let is_around = shown.contains("80.0 comes from memory outside the view");
         assert_eq!(is_around, name.starts_with("tensor.conv1d"), "{name}: {shown}");
     }
 }

@@ -14,6 +14,6 @@ fn a_missing_build_of_host_mutants_is_one_line_with_the_command_that_makes_it() 
         Command::new(snuffer).args(["lab", "score", "--host", "--device", "cpu"]).output().expect("snuffer starts");
     let stderr = String::from_utf8_lossy(&output.stderr);
     let list = target.path().join("host-mutants/mutants.json");
-    let expected = format!("snuffer: {} is missing; make it with `cargo xtask host-mutants`\n", list.display());
+    let expected = format!("snuffer: {} is missing; build it with `cargo xtask host-mutants`\n", list.display());
     assert_eq!((output.status.code(), &*stderr), (Some(5), &*expected));
 }

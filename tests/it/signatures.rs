@@ -101,7 +101,7 @@ fn a_sentence_says_what_happens_and_where_without_folders() {
             Reference,
             "wrong value",
             "that is not finite",
-            "op returns a wrong value with NaN or infinity instead of a number",
+            "op returns a wrong value with NaN or infinity instead of a finite number",
         ),
         (Reference, "wrong value", "on the GPU alone", "op returns a wrong value only on the GPU"),
         (Gradient, "missing", "", "op returns no gradient, without an error"),

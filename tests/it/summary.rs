@@ -85,7 +85,7 @@ fn findings_are_grouped_by_cause_and_a_regression_explains_those_like_it() {
     let function = "in where_f32 (candle-kernels/src/ternary.cu)";
     assert_eq!(causes, [(root, 1), ("sum is wrong", 1), (function, 4)], "the worse first");
     assert_eq!(found.causes[2].upstream.as_deref(), Some(issue));
-    assert_eq!(found.sentence("finding"), "15 findings: 9 that nothing explains, 6 of 3 known causes");
+    assert_eq!(found.sentence("finding"), "15 findings: 9 without a known cause, 6 of 3 known causes");
     assert!(found.shown().all(|item| !item.known), "{:?}", found.worst);
 }
 
@@ -178,7 +178,7 @@ fn the_markdown_of_a_summary_has_the_campaigns_and_the_same_findings() {
     let shown = summary(folder.path(), 80, &["--format", "markdown"]);
     for expected in [
         "| hunt, seed 7 | cpu, sim:0 | 1200 | 900 | 80 | 20 | 200 | at the start | 60 |",
-        "15 findings: 14 that nothing explains, 1 of 1 known cause.",
+        "15 findings: 14 without a known cause, 1 of 1 known cause.",
         "| memory | 1 |\n| wrong | 7 |",
         "| 1 | norm of f16 is infinite where only its square overflows |",
         "- **memory** tensor.index_select accesses an illegal address in affine_f32 (affine.cu) (`",

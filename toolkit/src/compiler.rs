@@ -71,7 +71,7 @@ pub fn install(folder: &Path, packages: &str) -> anyhow::Result<()> {
     let python = || Command::new("python3");
     ensure!(
         succeeds(python().args(["-m", "pip", "--version"])),
-        "NVIDIA's compiler comes from PyPI by python3 with pip, which is missing: {}",
+        "fetching NVIDIA's compiler from PyPI needs python3 with pip, which is missing: {}",
         remedy("Python with pip")
     );
     let list = folder.join("packages.txt");
@@ -90,12 +90,13 @@ fn reason(stderr: &str) -> String {
     const REASONS: [(&str, &str); 6] = [
         (
             "DO NOT MATCH THE HASHES",
-            "a package from PyPI or a mirror has another hash than toolkit/ lists, or its download broke off: try again",
+            "a package's hash differs from the one in toolkit/: its download was incomplete, or a mirror changed it; \
+             try again",
         ),
         ("No space left", "the disk is full: the compiler needs 500 MB"),
-        ("SSLError", "PyPI's certificate is not trusted here: name your certificates in PIP_CERT"),
+        ("SSLError", "PyPI's certificate is not trusted here: set PIP_CERT to your certificates"),
         ("connection broken", "no network: PyPI cannot be reached"),
-        ("Read timed out", "the network is too slow, or broke off: try again"),
+        ("Read timed out", "the network is too slow or was interrupted: try again"),
         ("No matching distribution", "this pip finds no package for x86-64 Linux with glibc 2.17 or later"),
     ];
     match REASONS.iter().find(|(sign, _)| stderr.contains(sign)) {
@@ -120,12 +121,12 @@ mod tests {
             (
                 "WARNING: Retrying after connection broken by 'SSLError(SSLCertVerificationError(1, '…'))': /simple/\n\
                  ERROR: No matching distribution found for nvidia-cuda-cccl==13.0.85",
-                "PyPI's certificate is not trusted here: name your certificates in PIP_CERT",
+                "PyPI's certificate is not trusted here: set PIP_CERT to your certificates",
             ),
             (
                 "    raise ReadTimeoutError(self._pool, None, \"Read timed out.\")\n\
                  pip._vendor.urllib3.exceptions.ReadTimeoutError: HTTPConnectionPool(port=443): Read timed out.",
-                "the network is too slow, or broke off: try again",
+                "the network is too slow or was interrupted: try again",
             ),
             (
                 "ERROR: Could not install packages due to an OSError: [Errno 28] No space left on device\n",

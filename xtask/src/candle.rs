@@ -23,7 +23,7 @@ pub struct Args {
     version: String,
     #[command(flatten)]
     devices: Devices,
-    /// Only say what the move means; change no file.
+    /// Only report what the move means; change no files.
     #[arg(long)]
     dry_run: bool,
 }
@@ -33,7 +33,7 @@ pub fn run(root: &Path, args: &Args) -> anyhow::Result<u8> {
     let version = args.version.as_str();
     let manifest = fs::read_to_string(MANIFEST)?;
     let moved = pinned(&manifest, version)?;
-    ensure!(moved != manifest, "the suite is at candle {version} already");
+    ensure!(moved != manifest, "the suite is already at candle {version}");
     if args.devices.can_have_cuda() {
         set_up::everything(args.devices)?;
     } else {
@@ -42,7 +42,7 @@ pub fn run(root: &Path, args: &Args) -> anyhow::Result<u8> {
     let snuffer = || Command::new(target().unwrap_or_default().join("debug/snuffer"));
     let code = status(args.devices.limit(snuffer().args(["lab", "moved", version])))?;
     ensure!(code == 0, "candle {version} was not compared with the present release");
-    say("regressions that do something else with it:");
+    say("regressions that behave differently with it:");
     let code = status(args.devices.limit(snuffer().args(["regressions", "--candle", version])))?;
     ensure!([0, 2].contains(&code), "no regression ran with candle {version}");
     if args.dry_run {
@@ -56,7 +56,7 @@ pub fn run(root: &Path, args: &Args) -> anyhow::Result<u8> {
     }
     functions::run(root, false)?;
     say(&format!("moved to candle {version}: Cargo.toml, the lock files, {RELEASES}, src/oracle/functions.tsv"));
-    say("next: read the places above again, then `cargo xtask test`, which names every list and snapshot that differs");
+    say("next: reread the places above, then run `cargo xtask test`, which names every list and snapshot that differs");
     Ok(0)
 }
 

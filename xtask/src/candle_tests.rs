@@ -72,7 +72,7 @@ pub fn run(toolkit: &Toolkit, Args { filter, list, cpu, candle }: &Args) -> anyh
         println!("{}", labels.join("\n"));
         return Ok(0);
     }
-    ensure!(!tests.is_empty(), "no test of candle's has `{filter}` in its name; `--list` shows them");
+    ensure!(!tests.is_empty(), "none of candle's tests has `{filter}` in its name; `--list` shows them");
     let text = fs::read_to_string(KNOWN).with_context(|| format!("cannot read {KNOWN}"))?;
     let known: toml::Table = text.parse().with_context(|| format!("{KNOWN} is not valid TOML"))?;
     run_all(&tests, library, &known)

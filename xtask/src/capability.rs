@@ -33,7 +33,7 @@ impl std::str::FromStr for Capability {
         let number = |digits: &str| digits.parse::<u32>().ok();
         match (number(major), number(minor)) {
             (Some(major @ 5..100), Some(minor @ 0..10)) => Ok(Self { major, minor }),
-            _ => Err(format!("`{text}` is no compute capability; write one like 7.5")),
+            _ => Err(format!("`{text}` is not a compute capability; write one like 7.5")),
         }
     }
 }

@@ -18,12 +18,12 @@ mod list;
 mod outcome;
 mod run;
 
-/// Which crates, and what to do with the results.
+/// The crates to run, and where to write the results.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Only these crates.
     names: Vec<String>,
-    /// Only list the crates, with what is run of each.
+    /// Only list the crates, and the command for each.
     #[arg(long)]
     list: bool,
     /// Also write the results into docs/programs.md, where the rows of other crates stay.

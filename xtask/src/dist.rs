@@ -26,7 +26,7 @@ const CASE: &str = "corpora/regressions/loss.cross_entropy/label-out-of-range-as
 pub fn run() -> anyhow::Result<u8> {
     ensure!(
         Devices::ALL.can_be_simulated(),
-        "archives are made where the simulated device is: on x86-64 Linux without a GPU"
+        "archives are built on x86-64 Linux without a GPU, where the simulated device runs"
     );
     set_up::with_unchecked_cuda(Devices::ALL)?;
     let name = format!("snuffer-{}-x86_64-unknown-linux-gnu", env!("CARGO_PKG_VERSION"));

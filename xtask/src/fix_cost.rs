@@ -23,10 +23,10 @@ pub struct Args {
     /// Time CUDA kernels on the GPU instead of the CPU backend.
     #[arg(long)]
     cuda: bool,
-    /// Build both programs, and run none: for a machine with a GPU and no Rust.
+    /// Build both programs without running them: for a machine with a GPU and no Rust.
     #[arg(long)]
     build: bool,
-    /// How many times both programs run. The median counts.
+    /// How many times to run both programs. The median counts.
     #[arg(long, default_value_t = 5)]
     rounds: usize,
 }

@@ -22,7 +22,7 @@ pub fn run(root: &Path, check: bool) -> anyhow::Result<u8> {
     if check {
         let fresh = fs::read_to_string(&path).is_ok_and(|kept| kept == table);
         if !fresh {
-            eprintln!("xtask: {TABLE} is not what candle's sources say; run `cargo xtask functions`");
+            eprintln!("xtask: {TABLE} does not match candle's sources; run `cargo xtask functions`");
         }
         return Ok(u8::from(!fresh));
     }

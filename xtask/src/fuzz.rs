@@ -27,7 +27,7 @@ const SHORTEST: u64 = 5;
 /// Arguments of `cargo xtask fuzz`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// What to fuzz.
+    /// The fuzz target.
     #[arg(value_parser = TARGETS)]
     target: String,
     #[command(flatten)]

@@ -25,13 +25,13 @@ const SHOWN: usize = 40;
 /// Arguments of `cargo xtask gpu-report`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Ask each question with few cases, in minutes: to test the command itself.
+    /// Answer each question with a few cases, in minutes, to test the command itself.
     #[arg(long)]
     short: bool,
     /// The document to write.
     #[arg(long, default_value = "docs/gpu/REPORT.md")]
     into: PathBuf,
-    /// Ask questions again that have an answer.
+    /// Repeat questions that already have an answer.
     #[arg(long)]
     again: bool,
 }
@@ -46,10 +46,7 @@ enum Answer {
 
 /// Asks every question, and writes the document.
 pub fn run(args: &Args) -> anyhow::Result<u8> {
-    ensure!(
-        Toolkit::installed().is_some(),
-        "this machine has no GPU with a CUDA toolkit, and the questions are about one"
-    );
+    ensure!(Toolkit::installed().is_some(), "this machine lacks a GPU or a CUDA toolkit, and the questions need both");
     let toolkit = set_up::everything(Devices::ALL)?.toolkit.context("the toolkit was there a moment ago")?;
     let folder = target()?.join("gpu-report").join(if args.short { "short" } else { "long" });
     // Commands are shown, so their paths are those that a person types.
@@ -109,7 +106,7 @@ fn answer(
         return Ok(Answer::NotAsked(format!("{tool} is missing")));
     }
     if left < Duration::from_secs(30) {
-        return Ok(Answer::NotAsked("the hour is over; run the command again to go on".to_string()));
+        return Ok(Answer::NotAsked("the hour is over; run the command again to continue".to_string()));
     }
     let line = question.line(short, folder);
     say(&format!("{}: {line}", question.text));

@@ -61,7 +61,7 @@ pub fn run(args: &Args) -> anyhow::Result<u8> {
         let before = left_out.len();
         left_out.extend(errors.iter().filter_map(|error| weaving.blamed(&folder, error)));
         let refused = left_out.len() - before;
-        ensure!(refused > 0, "no change is to blame for: {}", errors[0].rendered);
+        ensure!(refused > 0, "no change explains this error: {}", errors[0].rendered);
         say(&format!("{refused} changes do not compile and are left out"));
         fs::write(&remembered, left_out.iter().cloned().collect::<Vec<_>>().join("\n"))?;
         weaving = Weaving::new(&sources, &left_out);

@@ -31,6 +31,7 @@ mod known;
 mod measure;
 mod promises;
 mod reference;
+mod sentences;
 mod set_up;
 mod shell;
 mod sources;
@@ -50,15 +51,16 @@ enum Task {
     Build {
         #[command(flatten)]
         devices: Devices,
-        /// Only what a hunt can begin without.
+        /// Only the parts that a hunt can start without.
         #[arg(long, hide = true)]
         rest: bool,
         /// Also build the simulated device's worker for this compute capability, such as `7.5`: `SNUFFER_SIM_CAPABILITY=7.5
-        /// snuffer …` uses it. `CUDA_COMPUTE_CAP` chooses it, too.
+        /// snuffer …` uses it. `CUDA_COMPUTE_CAP` also sets it.
         #[arg(long, env = "CUDA_COMPUTE_CAP", value_name = "X.Y")]
         capability: Option<Capability>,
     },
-    /// Build `snuffer` and hunt, on a new machine on `cpu` until the rest is built; arguments after `--` go to `snuffer hunt`.
+    /// Build `snuffer` and hunt; arguments after `--` go to `snuffer hunt`. On a new machine the hunt starts on `cpu` while the rest
+    /// is built.
     Hunt {
         #[command(flatten)]
         devices: Devices,
@@ -74,7 +76,7 @@ enum Task {
         #[arg(last = true)]
         args: Vec<String>,
     },
-    /// Build everything and run all tests; with arguments after `--`, which go to `cargo test`, only `snuffer`'s own.
+    /// Build everything and run all tests. Arguments after `--` go to `cargo test`, and then only `snuffer`'s own tests run.
     Test {
         #[command(flatten)]
         devices: Devices,
@@ -82,47 +84,49 @@ enum Task {
         #[arg(last = true)]
         args: Vec<String>,
     },
-    /// Build and run a fuzz target, and keep findings as a hunt does.
+    /// Build and run a fuzz target, and store findings as a hunt does.
     Fuzz(fuzz::Args),
-    /// Build the documentation as a book with a search, in `target/book`.
+    /// Build the documentation as a searchable book, in `target/book`.
     Book(book::Args),
-    /// Measure what a change must not make worse.
+    /// Measure the figures that a change must not make worse.
     Measure(measure::Args),
-    /// Move the suite to another release of candle: say what is to be read again, then pin it.
+    /// Move the suite to another release of candle: list the places to reread, then pin it.
     Candle(candle::Args),
     /// Run the CUDA tests that candle publishes on the simulated device.
     CandleTests(candle_tests::Args),
-    /// Run the CUDA tests and examples of published crates on the simulated device, and compare with what is known of them.
+    /// Run the CUDA tests and examples of published crates on the simulated device, and compare with known results.
     Crates(crates::Args),
-    /// On a machine with a GPU: answer everything that only hardware can answer, within an hour, as docs/gpu/REPORT.md.
+    /// On a machine with a GPU, run all checks that need real hardware, within an hour, and write docs/gpu/REPORT.md.
     GpuReport(gpu_report::Args),
-    /// Run a command as on a machine with a GPU, where the simulated device is the driver: `cargo test --features cuda`.
+    /// Run a command, such as `cargo test --features cuda`, as if the simulated device were a GPU.
     StandIn {
         /// The command and its arguments.
         #[arg(last = true, required = true)]
         command: Vec<OsString>,
     },
-    /// Build the simulated device alone, as tests do that need it.
+    /// Build only the simulated device, for tests that need it.
     #[command(hide = true)]
     Simulator,
     /// Build everything and make the release archive, in `target/dist`.
     Dist,
     /// Build the worker for `snuffer lab score --host`, with every mutant of candle's host code compiled in.
     HostMutants(host_mutants::Args),
-    /// Time the calls on which models spend their time, with candle as released and with all fixes of root causes.
+    /// Time the calls that dominate in models, with candle as released and with all fixes.
     FixCost(fix_cost::Args),
-    /// Write the table of candle's functions, by which signatures name places.
+    /// Write the table of candle's functions, which signatures use to name places.
     Functions {
-        /// Only say whether the table is up to date.
+        /// Only check that the table is up to date.
         #[arg(long)]
         check: bool,
     },
-    /// Build everything and write the reference pages of a release, in `target/reference`: ops, PTX forms, and why results are open.
+    /// Build everything and write the reference pages of a release, in `target/reference`: ops, PTX forms, and unspecified results.
     Reference {
-        /// How many cases to run to count how often a result is open.
+        /// How many cases to run to count unspecified results.
         #[arg(long, default_value_t = 40_000)]
         cases: u64,
     },
+    /// Write every sentence that a user can read into one file, for proofreading.
+    Sentences(sentences::Args),
 }
 
 fn main() -> ExitCode {
@@ -173,6 +177,7 @@ fn run(task: Task) -> anyhow::Result<u8> {
         Task::FixCost(args) => fix_cost::run(&args),
         Task::Functions { check } => functions::run(root, check),
         Task::Reference { cases } => reference::run(root, cases),
+        Task::Sentences(args) => sentences::run(&args),
     }
 }
 

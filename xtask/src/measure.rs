@@ -16,13 +16,13 @@ pub struct Args {
 
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
 enum Name {
-    /// How well signatures tell the causes of planted bugs apart, on `cpu` and `sim:0`.
+    /// How well signatures distinguish the causes of planted bugs, on `cpu` and `sim:0`.
     Dedup,
     /// How small minimized cases are, and how many candidates that takes, on `cpu`.
     Minimizer,
-    /// How many bugs that are planted in candle's kernels are noticed: `snuffer lab score`.
+    /// How many planted bugs in candle's kernels are noticed: `snuffer lab score`.
     Score,
-    /// How many cases run in a second, built as users build candle.
+    /// How many cases run per second, built as users build candle.
     Throughput,
 }
 

@@ -79,8 +79,10 @@ fn table(tally: &Tally, reasons: &Reasons) -> String {
     let share = |cases_of: u64| format!("{:.2} %", 100.0 * cases_of as f64 / cases as f64);
     let [partly, skipped] = [count("partly"), count("skipped")];
     let mut text = format!(
-        "# Where a contract leaves the result open\n\nOf {cases} cases (seed {SEED}, half of them broken on purpose) {} are judged against a \
-         value, a shape or a refusal, {} in part,\nand {} not at all. PyTorch was asked for {} of the {} reasons.\n\n| why | per million | cpu | sim:0 | PyTorch 2.15, or the ground | because |\n|---|---|---|---|---|---|\n",
+        "# Where a contract leaves the result open\n\nOf {cases} cases (seed {SEED}, half of them broken on purpose) \
+         {} are judged against a value, a shape or an expected Err, {} in part,\nand {} not at all. PyTorch was run \
+         for {} of the {} reasons.\n\n| why | per million | cpu | sim:0 | PyTorch 2.15, or the ground | because \
+         |\n|---|---|---|---|---|---|\n",
         share(cases - partly - skipped),
         share(partly),
         share(skipped),

@@ -16,7 +16,7 @@ use crate::shell::{cargo, say, status, target};
 const SECOND_TIME: &str = "else a second";
 const TWO_MINUTES: &str = "two minutes on a new machine";
 
-/// Which devices to set up.
+/// The devices to set up.
 #[derive(Debug, Clone, Copy, clap::Args)]
 pub struct Devices {
     /// Only set up `cpu`: no CUDA device, no download.
@@ -161,7 +161,7 @@ pub fn rest_in_background(devices: Devices) -> anyhow::Result<Option<PipeReader>
     // All that this starts inherits the pipe's other end as its standard output.
     let xtask = std::env::current_exe()?;
     Command::new(xtask).args(["build", "--rest"]).stdout(running).stderr(errors).spawn()?;
-    say(&format!("the hunt begins on cpu; the CUDA device is built meanwhile and joins it (see {})", log.display()));
+    say(&format!("the hunt starts on cpu; the CUDA device joins as soon as it is built (see {})", log.display()));
     Ok(Some(ended))
 }
 

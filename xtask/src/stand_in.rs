@@ -35,7 +35,7 @@ pub fn run(command: &[OsString]) -> anyhow::Result<u8> {
     command.env("NVCC", home.join("bin/nvcc")).env("CUDA_COMPUTE_CAP", COMPUTE_CAP);
     command.env("CUDARC_CUDA_VERSION", CUDA_VERSION);
     let code = status(&mut command)?;
-    say("this was a stand-in: the suite's path on a GPU box was tested, and no hardware");
+    say("this was a stand-in: it tested how the suite runs on a GPU machine, not real hardware");
     Ok(code)
 }
 

@@ -45,7 +45,7 @@ fn each_test_runs_alone_and_the_summary_names_the_call() {
 fn what_libraries_do_counts_as_work_of_the_device() {
     for (test, shows, says) in [
         ("a_library_sums", "1 library call)", "0 launches of 0 kernels, 1 library call.\n"),
-        ("nothing_is_done", "0 launches)", "0 launches of 0 kernels.\nNo kernel was launched: is the program built"),
+        ("nothing_is_done", "0 launches)", "0 launches of 0 kernels.\nNo kernel was launched: was the program built"),
         ("", "running 2 tests", "0 launches of 0 kernels, 1 library call.\n1 passed without a launch.\n"),
     ] {
         let (code, shown, said) = parts(&snuffer(&["test", "--test", "library", "--", test]));

@@ -51,7 +51,7 @@ kinds! {
         severity: Severity::Fault,
         title: None,
         address: None,
-        help: "this means the kernel checked its own input and refused it: on hardware too, every later call of the process fails",
+        help: "this means the kernel rejected its input: on hardware, too, every later call of the process fails",
     }
     /// An access outside every live allocation.
     OutOfBounds {
@@ -59,7 +59,7 @@ kinds! {
         severity: Severity::Fault,
         title: None,
         address: Some("is out of bounds"),
-        help: "this means the kernel accesses memory outside of its tensor: hardware may return or overwrite whatever lies there",
+        help: "this means the kernel accesses memory outside its tensor: hardware may return or overwrite what is there",
     }
     /// An access to an allocation that was freed.
     UseAfterFree {
@@ -67,7 +67,7 @@ kinds! {
         severity: Severity::Fault,
         title: None,
         address: Some("is in memory that was freed"),
-        help: "this means the memory was given back before the kernel used it: on hardware another tensor may be there by now",
+        help: "this means the memory was freed too early: on hardware it may already hold another tensor",
     }
     /// An access to an allocation before it is made, in the order of the stream. Only `compute-sanitizer` reports it.
     UseBeforeAllocation {
@@ -75,7 +75,7 @@ kinds! {
         severity: Severity::Fault,
         title: None,
         address: Some("is in memory that is not allocated yet"),
-        help: "this means nothing makes the kernel wait for the allocation: order their streams by an event",
+        help: "this means nothing makes the kernel wait for the allocation: order their streams with an event",
     }
     /// A free of an address where no live allocation begins.
     InvalidFree {
@@ -83,7 +83,7 @@ kinds! {
         severity: Severity::Fault,
         title: None,
         address: Some("is not where a live allocation begins"),
-        help: "this means the address was never allocated, or was freed before: free exactly what an allocation returned, once",
+        help: "this means the address was never allocated, or is already free: free each allocation's address once",
     }
     /// An address that is not a multiple of the access's size.
     Misaligned {
@@ -107,7 +107,7 @@ kinds! {
         severity: Severity::Report,
         title: Some("Outside the view"),
         address: Some("is outside the view"),
-        help: "this means the kernel touches elements that are in the tensor's buffer and not in its view: hardware never notices",
+        help: "this means the kernel accesses elements of the tensor's buffer outside its view: hardware never notices",
     }
     /// The kernel executed `trap`.
     Trap {
@@ -115,7 +115,7 @@ kinds! {
         severity: Severity::Fault,
         title: None,
         address: None,
-        help: "this means the kernel gave up on purpose, often where its author thought no input could lead",
+        help: "this means the kernel stopped on purpose, often in code that its author thought unreachable",
     }
     /// No thread of a block can go on.
     Deadlock {
@@ -131,7 +131,7 @@ kinds! {
         severity: Severity::Report,
         title: Some("Barrier error"),
         address: None,
-        help: "this means threads that must meet do not all come: hardware may go on with wrong values, or hang",
+        help: "this means not all threads reach a common point: hardware may continue with wrong values, or hang",
     }
     /// A loop that cannot end: its state repeats.
     Loop {
@@ -155,7 +155,7 @@ kinds! {
         severity: Severity::Report,
         title: Some("Uninitialized"),
         address: Some("is of memory that was never written"),
-        help: "this means the result depends on whatever the memory held before: hardware may compute something else each time",
+        help: "this means the result depends on old contents of the memory: on hardware it may vary between runs",
     }
     /// Two unordered accesses, one of them a write.
     Race {
@@ -163,7 +163,7 @@ kinds! {
         severity: Severity::Report,
         title: Some("Race reported"),
         address: Some("is not ordered"),
-        help: "this means the result depends on which access comes first: hardware may compute something else each time",
+        help: "this means the result depends on which access comes first: on hardware it may vary between runs",
     }
     /// Unordered work of two streams on the same memory.
     StreamRace {
@@ -171,7 +171,7 @@ kinds! {
         severity: Severity::Report,
         title: Some("Stream order"),
         address: Some("is not ordered"),
-        help: "this means hardware may run the two in either order, or at once: order them by an event, or wait for the first",
+        help: "this means hardware may run the two in any order: order them with an event, or wait for the first",
     }
     /// Memory that the program never freed. Only `compute-sanitizer` reports it.
     Leak {
@@ -179,7 +179,7 @@ kinds! {
         severity: Severity::Report,
         title: None,
         address: None,
-        help: "this means the program ended without freeing the memory, which only matters if it would go on",
+        help: "this means the program ended without freeing the memory, which matters only in a longer program",
     }
     /// Arithmetic whose result is probably not intended.
     Arithmetic {
@@ -187,7 +187,7 @@ kinds! {
         severity: Severity::Fact,
         title: None,
         address: None,
-        help: "this means the result is rarely what was meant; it may be fine if the kernel does not use it",
+        help: "this means the result is rarely intended; it may be harmless if the kernel does not use it",
     }
     /// Blocks of a launch were left out.
     Sampled {
@@ -203,7 +203,7 @@ kinds! {
         severity: Severity::Unsupported,
         title: None,
         address: None,
-        help: "this means the simulated device lacks something: your program may be right, and hardware may run it",
+        help: "this means the simulated device lacks something: your program may be right, and may run on hardware",
     }
     /// A call that was asked to fail.
     Injected {
@@ -211,7 +211,7 @@ kinds! {
         severity: Severity::Injected,
         title: None,
         address: None,
-        help: "this means `SNUFFER_SIM_FAIL` made the call fail: your program should report it and not go on as if it had worked",
+        help: "this means `SNUFFER_SIM_FAIL` made the call fail: your program should report it, and not ignore it",
     }
 }
 

@@ -41,7 +41,7 @@ pub fn split(items: Vec<Item>, labels: usize) -> Result<(Vec<Block>, Vec<usize>)
     blocks.push(Block { code: vec![Inst::new(Op::Exit)], next: Vec::new() });
     for (number, block) in blocks.iter_mut().enumerate() {
         let to = |label: u32| match targets[label as usize] {
-            usize::MAX => Err("a branch to a label that is nowhere".to_string()),
+            usize::MAX => Err("a branch to an undefined label".to_string()),
             target => Ok(target),
         };
         block.next = match block.code.last().map(|inst| inst.op) {

@@ -92,7 +92,7 @@ pub fn index(text: &str) -> Result<Module, SyntaxError> {
     }
     files(&text[at..], &mut module);
     if module.target.is_empty() {
-        return Err(SyntaxError { line: 1, message: "no `.target`: this is no PTX".to_string() });
+        return Err(SyntaxError { line: 1, message: "no `.target`: this is not PTX".to_string() });
     }
     Ok(module)
 }
@@ -223,7 +223,7 @@ fn parameters(lexer: &mut Lexer) -> Result<Vec<Parameter>, SyntaxError> {
         match lexer.take()? {
             Token::Word(".param") => params.push(parameter(lexer)?),
             Token::Mark(b',') => {}
-            other => return Err(lexer.error(format!("expected a parameter, met {other:?}"))),
+            other => return Err(lexer.error(format!("expected a parameter, got {other:?}"))),
         }
     }
     Ok(params)

@@ -66,27 +66,27 @@ impl<'a> Lexer<'a> {
         if self.accept(mark)? {
             return Ok(());
         }
-        Err(self.error(format!("expected `{}`, met {:?}", char::from(mark), self.next)))
+        Err(self.error(format!("expected `{}`, got {:?}", char::from(mark), self.next)))
     }
 
     pub fn word(&mut self) -> Result<&'a str, SyntaxError> {
         match self.take()? {
             Token::Word(word) => Ok(word),
-            other => Err(self.error(format!("expected a name, met {other:?}"))),
+            other => Err(self.error(format!("expected a name, got {other:?}"))),
         }
     }
 
     pub fn number(&mut self) -> Result<u64, SyntaxError> {
         match self.take()? {
             Token::Number(number) => Ok(number),
-            other => Err(self.error(format!("expected a number, met {other:?}"))),
+            other => Err(self.error(format!("expected a number, got {other:?}"))),
         }
     }
 
     pub fn decimal(&mut self) -> Result<&'a str, SyntaxError> {
         match self.take()? {
             Token::Decimal(digits) => Ok(digits),
-            other => Err(self.error(format!("expected a decimal number, met {other:?}"))),
+            other => Err(self.error(format!("expected a decimal number, got {other:?}"))),
         }
     }
 
@@ -107,11 +107,12 @@ impl<'a> Lexer<'a> {
         match first {
             b'0'..=b'9' => {
                 let word = self.run(|byte| byte.is_ascii_alphanumeric());
-                number(word).map(Token::Number).ok_or_else(|| self.error(format!("`{word}` is no number")))
+                number(word).map(Token::Number).ok_or_else(|| self.error(format!("`{word}` is not a number")))
             }
             b'"' => {
-                let length =
-                    self.text[start + 1..].find('"').ok_or_else(|| self.error("an open string".to_string()))?;
+                let length = self.text[start + 1..]
+                    .find('"')
+                    .ok_or_else(|| self.error("a string without an end".to_string()))?;
                 self.at = start + length + 2;
                 Ok(Token::Text(&self.text[start + 1..=start + length]))
             }
@@ -172,7 +173,7 @@ impl<'a> Lexer<'a> {
                 }
                 Some(b'/') if bytes.get(self.at + 1) == Some(&b'*') => {
                     let rest = &self.text[self.at..];
-                    let end = rest.find("*/").ok_or_else(|| self.error("an open comment".to_string()))?;
+                    let end = rest.find("*/").ok_or_else(|| self.error("a comment without an end".to_string()))?;
                     self.line += rest[..end].matches('\n').count() as u32;
                     self.at += end + 2;
                 }

@@ -115,7 +115,7 @@ pub fn parameter(lexer: &mut Lexer) -> Result<Parameter, SyntaxError> {
             ".v2" => vector = 2,
             ".v4" => vector = 4,
             word if word.starts_with('.') => {
-                element = bytes_of(word).ok_or_else(|| lexer.error(format!("`{word}` is no type")))?;
+                element = bytes_of(word).ok_or_else(|| lexer.error(format!("`{word}` is not a type")))?;
             }
             name => {
                 let mut bytes = element * vector;
@@ -225,7 +225,7 @@ fn simple<'a>(lexer: &mut Lexer<'a>, bytes: u32) -> Result<Operand<'a>, SyntaxEr
             Ok(Operand::Not(lexer.word()?))
         }
         Token::Number(_) | Token::Decimal(_) | Token::Mark(b'-') => Ok(Operand::Number(constant(lexer, bytes)?)),
-        other => Err(lexer.error(format!("expected an operand, met {other:?}"))),
+        other => Err(lexer.error(format!("expected an operand, got {other:?}"))),
     }
 }
 
@@ -237,7 +237,7 @@ pub fn constant(lexer: &mut Lexer, bytes: u32) -> Result<u64, SyntaxError> {
         return Ok(if negative { number.wrapping_neg() } else { number });
     };
     lexer.take()?;
-    let magnitude: f64 = digits.parse().map_err(|_| lexer.error(format!("`{digits}` is no number")))?;
+    let magnitude: f64 = digits.parse().map_err(|_| lexer.error(format!("`{digits}` is not a number")))?;
     let value = if negative { -magnitude } else { magnitude };
     match bytes {
         4 => Ok((value as f32).to_bits().into()),

@@ -61,7 +61,9 @@ fn shuffle(warp: &mut Warp, machine: &mut Machine, choose: Choose, inst: &Inst, 
     if let Some((lane, source)) = absent {
         let detail = "Barrier error detected. Shuffle reads from an inactive lane".to_string();
         let found = stop(Kind::Barrier, inst, 1 << lane, detail);
-        let notes = vec![format!("lane {source} takes no part: what lane {lane} gets of it is undefined").into()];
+        let notes = vec![
+            format!("lane {source} does not take part: the value that lane {lane} gets from it is undefined").into(),
+        ];
         machine.report(warp.number, Stop { notes, ..found });
     }
 }

@@ -69,10 +69,10 @@ fn a_module_with_a_byte_more_or_less_does_not_panic() {
 #[test]
 fn errors_have_a_line() {
     for (text, expected) in [
-        ("", "line 1: no `.target`: this is no PTX"),
+        ("", "line 1: no `.target`: this is not PTX"),
         (".version 8.0\n.target sm_80\n.visible .entry k()\n{\n", "line 4: a body without an end"),
         (".version 8.0\n.target sm_80\n\n.funky x;\n", "line 4: unexpected Word(\".funky\") outside of functions"),
-        (".version 8.0\n.target sm_80\n.global .funky x;\n", "line 3: `.funky` is no type"),
+        (".version 8.0\n.target sm_80\n.global .funky x;\n", "line 3: `.funky` is not a type"),
     ] {
         let error = Device::new(0, &Config::default()).load(text).expect_err(text);
         assert_eq!(error, LoadError::Syntax(expected.to_string()));
@@ -95,12 +95,12 @@ fn modules_newer_than_the_device_are_refused() {
 #[test]
 fn unsupported_bodies_are_named() {
     for (body, expected) in [
-        ("bra NOWHERE;", "a branch to a label that is nowhere"),
+        ("bra NOWHERE;", "a branch to an undefined label"),
         ("add.s32 %r1, %r2;", "add.s32 with these operands"),
         ("mov.u32 %r1, %nowhere;", "unknown name `%nowhere`"),
         ("mov.u32 %x9, 1;", "undeclared register `%x9`"),
         ("bar.sync 3, 32, 1;", "a barrier with these operands"),
-        ("\n  add.s32 %r1 %r2;", "line 6: expected `,`, met Word(\"%r2\")"),
+        ("\n  add.s32 %r1 %r2;", "line 6: expected `,`, got Word(\"%r2\")"),
     ] {
         let text = format!(".version 8.0\n.target sm_80\n.visible .entry k()\n{{ .reg .b32 %r<4>;\n{body}\nret; }}\n");
         let mut device = Device::new(0, &Config::default());

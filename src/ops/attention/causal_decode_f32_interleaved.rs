@@ -15,7 +15,7 @@ pub static CAUSAL_DECODE_F32_INTERLEAVED: Op = Op {
     covers: &["attention::cpu_flash::causal::causal_decode_f32_interleaved"],
     support: &Support::both("q", &[DType::F32]),
     inputs: &[InputSpec::new("q", "(H, D): the queries"), InputSpec::new("kv", "(L, HK, 2 D): keys before values")],
-    params: &[ParamSpec::float("scale", 1.0, "The factor of the scores.")],
+    params: &[ParamSpec::float("scale", 1.0, "The scale of the scores.")],
     generate: |draw| {
         let dtype = draw.dtype(CAUSAL_DECODE_F32_INTERLEAVED.support)?;
         let (heads, repeat, width) = (draw.between(1, 3)?, draw.between(1, 3)?, draw.positive()?);

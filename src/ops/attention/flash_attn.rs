@@ -40,9 +40,9 @@ pub static FLASH_ATTN: Op = Op {
             "The entry point: `flash_attn`, its kernel for one batch element, or the deprecated function.",
         ),
         ParamSpec::size("kv_offset", 0, "How many keys come before the first query, with a causal mask."),
-        ParamSpec::word("mask", &["none", "causal", "mask"], "What a query sees."),
+        ParamSpec::word("mask", &["none", "causal", "mask"], "The keys that a query attends to."),
         ParamSpec::float("max_bias", 0.0, "The largest slope of ALiBi.").optional(),
-        ParamSpec::float("scale", 1.0, "The factor of the scores."),
+        ParamSpec::float("scale", 1.0, "The scale of the scores."),
         ParamSpec::float("softcap", 0.0, "The cap of the scores.").optional(),
     ],
     generate,
@@ -93,10 +93,10 @@ pub static FLASH_ATTN: Op = Op {
     reference: Some(reference),
     ulps: 8.0,
     differentiable: &[],
-    promise: "candle-nn/src/attention/cpu_flash/mod.rs:45-65 (shapes, scale, mask, ALiBi, soft-capping, the same \
-              function for one element of the batch and for several), causal.rs:640-660 (a query attends to the keys up \
-              to its own position plus kv_offset), varlen.rs:364 (the result has the dtype of q); explicit masks and \
-              soft-capping are for one element (mod.rs:10)",
+    promise: "candle-nn/src/attention/cpu_flash/mod.rs:45-65 (shapes, scale, mask, ALiBi, soft-capping, one function for \
+              any batch), causal.rs:640-660 (a query attends to the keys up to its own position plus kv_offset), \
+              varlen.rs:364 (the result has the dtype of q); explicit masks and soft-capping are for one element \
+              (mod.rs:10)",
 };
 
 fn generate(draw: &mut Draw) -> arbitrary::Result<Case> {
@@ -158,7 +158,7 @@ fn contract(case: &Case) -> Contract {
     let explicit = case.text("mask") == "mask";
     let causal = case.text("mask") == "causal";
     if explicit != case.tensor("mask").is_some() || (causal && case.text("form") == "deprecated") {
-        return Contract::Unspecified("a mask that the call cannot take");
+        return Contract::Unspecified("a mask that this call does not accept");
     }
     if explicit {
         match case.tensor("mask") {
@@ -175,11 +175,11 @@ fn contract(case: &Case) -> Contract {
         return Contract::Unspecified(why::TOO_LARGE);
     }
     if batch > 1 && !case.text("form").is_empty() {
-        return Contract::Unspecified("several batch elements for a kernel of one");
+        return Contract::Unspecified("several batch elements for a kernel that takes one");
     }
     let limited = batch > 1 && (explicit || case.optional_float("softcap").is_some() || q.dtype == DType::Bf16);
     Contract::accepts(q.dtype, &[batch, heads, queries, width])
-        .may_refuse(limited, "not for several elements of a batch")
+        .may_refuse(limited, "candle supports this only for a single element of a batch")
 }
 
 fn attend(call: &Call) -> Result<Vec<Candle>> {

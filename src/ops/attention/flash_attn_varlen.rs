@@ -67,14 +67,15 @@ const INPUTS: &[InputSpec] = &[
 
 /// The params of these ops.
 const PARAMS: &[ParamSpec] = &[
-    ParamSpec::flag("causal", false, "Whether a query sees no later keys."),
-    ParamSpec::size("left", 0, "How many earlier keys a query sees.").optional(),
-    ParamSpec::size("right", 0, "How many later keys a query sees.").optional(),
-    ParamSpec::float("scale", 1.0, "The factor of the scores."),
+    ParamSpec::flag("causal", false, "A query attends to no later keys."),
+    ParamSpec::size("left", 0, "How many earlier keys a query attends to.").optional(),
+    ParamSpec::size("right", 0, "How many later keys a query attends to.").optional(),
+    ParamSpec::float("scale", 1.0, "The scale of the scores."),
 ];
 
 /// Where the contract of these ops comes from.
-const PROMISE: &str = "candle-nn/src/attention/varlen.rs:17-24 and cpu_flash/varlen.rs:16-23 (one contract for both: an \
+const PROMISE: &str = "candle-nn/src/attention/varlen.rs:17-24 and cpu_flash/varlen.rs:16-23 (one contract for both: \
+                       an \
                        output of [total_q, Hq, D]), the checks of both (heads, lengths and totals, causal with fewer \
                        keys than queries, a right window without a left one)";
 
@@ -146,7 +147,7 @@ fn contract(case: &Case) -> Contract {
         return Contract::Rejects(&rule::SHAPES);
     }
     if v.shape != k.shape {
-        return Contract::Unspecified("values of another shape than the keys");
+        return Contract::Unspecified("values whose shape differs from the keys");
     }
     if q.shape[1] % k.shape[1] != 0 {
         return Contract::Rejects(&rule::HEADS);

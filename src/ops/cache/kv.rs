@@ -31,7 +31,7 @@ pub static KV: Op = Op {
         let max = case.size("max");
         if max == 0 {
             let appends = lengths(case, case.size("dim")).iter().any(|&length| length > 0);
-            let nothing = Contract::Unspecified("nothing appended to a cache of size 0");
+            let nothing = Contract::Unspecified("an empty append to a cache of size 0");
             return if appends { Contract::Rejects(&rule::CACHE_SIZE) } else { nothing };
         }
         let contract = whole_contract(case).may_refuse(!case.is_contiguous(), why::CONTIGUOUS);

@@ -211,7 +211,7 @@ fn checked(case: &Case) -> Result<(DType, Vec<usize>), Contract> {
         return Err(Contract::Unspecified("a cache of size 0"));
     }
     if !DType::FLOATS.contains(&dtype) {
-        return Err(Contract::Unspecified("no infinity to mask with"));
+        return Err(Contract::Unspecified("a dtype without an infinity to mask with"));
     }
     if shape[0] == 0 { Err(Contract::Unspecified("no rows")) } else { Ok((dtype, shape)) }
 }

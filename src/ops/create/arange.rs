@@ -18,9 +18,9 @@ pub static ARANGE: Op = Op {
     inputs: &[],
     params: &[
         DTYPE,
-        ParamSpec::float("end", 0.0, "The end, which is not part of it."),
+        ParamSpec::float("end", 0.0, "The end, which is excluded."),
         ParamSpec::float("start", 0.0, "The first value."),
-        ParamSpec::float("step", 1.0, "The distance of the values.").optional(),
+        ParamSpec::float("step", 1.0, "The distance between values.").optional(),
     ],
     generate: |draw| {
         let dtype = draw.dtype(STEPPED)?;

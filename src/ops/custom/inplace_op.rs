@@ -81,6 +81,7 @@ pub static INPLACE_OP: Op = Op {
     reference: Some(|inputs| [product(inputs), vec![inputs.array("x")]].concat()),
     ulps: 4.0,
     differentiable: &[],
-    promise: "candle-core/src/custom_op.rs:595-606 (a tensor with repeated elements is refused, as PyTorch does), 661-676 \
+    promise: "candle-core/src/custom_op.rs:595-606 (a tensor with repeated elements is rejected, as in PyTorch), \
+              661-676 \
               (\"in place (for the first tensor)\")",
 };

@@ -23,7 +23,7 @@ pub static INPLACE_SHARED: Op = Op {
     inputs: &[ANY],
     params: &[],
     generate: |draw| Ok(Case { backward: Backward::None, ..draw_alike(draw, 1, &["x"])? }),
-    contract: |case| match nonempty_contract(case, "a part of nothing") {
+    contract: |case| match nonempty_contract(case, "an empty part") {
         Contract::Accepts { .. } if shape_of(case).is_empty() => Contract::Unspecified("a part of a scalar"),
         Contract::Accepts { outputs, refusal } => {
             let like = outputs[0].clone();

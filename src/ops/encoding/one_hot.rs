@@ -44,7 +44,7 @@ pub static ONE_HOT: Op = Op {
             return Contract::Rejects(&rule::ID);
         }
         if [case.int("on"), case.int("off")].iter().any(|value| !(0..=100).contains(value)) {
-            return Contract::Unspecified("values that the dtype may not hold");
+            return Contract::Unspecified("values that the dtype may not be able to hold");
         }
         Contract::accepts(dtype, &shape)
     },

@@ -21,7 +21,7 @@ pub static ACTIVATION: Op = Op {
     support: FLOATS,
     inputs: &[ANY],
     params: &[
-        ParamSpec::float("alpha", 1.0, "The constant of `elu` and `leakyrelu`."),
+        ParamSpec::float("alpha", 1.0, "The factor of `elu` and `leakyrelu`."),
         ParamSpec::word("kind", &KINDS, "The variant.").required(),
     ],
     generate: |draw| {

@@ -217,7 +217,7 @@ fn contract(case: &Case, train: bool) -> Contract {
     }
     // PyTorch refuses it. A test of candle trains on one value.
     let contract = Contract::Accepts { outputs, refusal: None };
-    contract.may_refuse(train && each == 1, "one value of a channel")
+    contract.may_refuse(train && each == 1, "one value per channel")
 }
 
 /// `(x - mean) / sqrt(variance + eps) * weight + bias`, by channel.

@@ -17,7 +17,7 @@ pub static EMBEDDING: Op = Op {
         InputSpec::new("ids", "of any shape, integers below V"),
         InputSpec::new("weight", "(V, H): one row per id"),
     ],
-    params: &[ParamSpec::size("hidden", 0, "The width that the layer is told.")],
+    params: &[ParamSpec::size("hidden", 0, "The hidden size that the layer is given.")],
     generate: |draw| {
         let (rows, hidden) = (draw.positive()?, draw.size()?);
         let shape = draw.open_shape(0, 3)?;
@@ -40,7 +40,7 @@ pub static EMBEDDING: Op = Op {
             return Contract::Rejects(&rule::HIDDEN_SIZE);
         }
         if hidden == 0 && bad_id(ids, weight.shape[0]) {
-            return Contract::Unspecified("an id out of range where nothing is read");
+            return Contract::Unspecified("an id out of range, but nothing to read");
         }
         let mut shape = ids.shape.clone();
         shape.push(hidden);

@@ -73,7 +73,7 @@ fn contract(case: &Case) -> Contract {
         return Contract::Rejects(&rule::RANK);
     }
     if x.elements() == Some(0) && x.shape[1] != channels {
-        return Contract::Unspecified("the norm of nothing");
+        return Contract::Unspecified("the norm of an empty tensor");
     }
     if x.shape[1] != channels || [weight, bias].iter().any(|t| t.elements() != Some(channels)) {
         return Contract::Rejects(&rule::SHAPES);
@@ -82,7 +82,7 @@ fn contract(case: &Case) -> Contract {
         return Contract::mixed(x);
     }
     if weight.shape.len() != 1 || bias.shape.len() != 1 {
-        return Contract::Unspecified("weights of another shape");
+        return Contract::Unspecified("weights of a different shape");
     }
     unspecified_arguments(case, x.dtype).unwrap_or_else(|| Contract::accepts(x.dtype, &x.shape))
 }

@@ -63,7 +63,7 @@ pub static LINEAR: Op = Op {
                 return Contract::Unspecified("a bias that is not one value per output");
             }
             if bias.dtype != x.dtype && !case.text("form").is_empty() {
-                return Contract::Unspecified("a builder converts dtypes");
+                return Contract::Unspecified("a `VarBuilder` has only one dtype");
             }
             if bias.dtype != x.dtype {
                 return Contract::Rejects(&rule::MIXED);

@@ -76,7 +76,7 @@ pub static PARTS: Op = Op {
             return Contract::Unspecified(why::NO_CALL);
         }
         if weight.shape[0] == 0 || !weight.dtype.is_float() {
-            return Contract::Unspecified("a layer of nothing");
+            return Contract::Unspecified("an empty layer");
         }
         let part = (weight.dtype, weight.shape.clone());
         Contract::Accepts { outputs: vec![part.clone(), part, (DType::F64, vec![1])], refusal: None }
@@ -122,7 +122,8 @@ pub static PARTS: Op = Op {
     }),
     ulps: 1.0,
     differentiable: &[],
-    promise: "candle-nn/src/linear.rs:27-41, conv.rs, layer_norm.rs, batch_norm.rs, activation.rs:79-86, embedding.rs:15-27 \
+    promise: "candle-nn/src/linear.rs:27-41, conv.rs, layer_norm.rs, batch_norm.rs, activation.rs:79-86, \
+              embedding.rs:15-27 \
               (methods named after what the constructor takes)",
 };
 

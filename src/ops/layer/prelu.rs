@@ -16,7 +16,7 @@ pub static PRELU: Op = Op {
     covers: &["PReLU", "PReLU::new"],
     support: FLOATS_AND_F8,
     inputs: &[InputSpec::new("x", "(N, C, ..)"), InputSpec::new("weight", "(C), or one element")],
-    params: &[ParamSpec::flag("is_scalar", false, "Whether one weight is for all elements.")],
+    params: &[ParamSpec::flag("is_scalar", false, "Use one weight for all elements.")],
     generate: |draw| {
         let dtype = draw.dtype(FLOATS_AND_F8)?;
         let shape = draw.shape(2, 3)?;
@@ -57,7 +57,7 @@ fn contract(case: &Case) -> Contract {
         return Contract::Unspecified("a weight that is not finite");
     }
     if weight.shape == x.shape || weight.shape.len() > 1 || x.shape.len() < 2 {
-        return Contract::Unspecified("a weight of another rank, or of the shape of x");
+        return Contract::Unspecified("a weight with a different number of dimensions, or with the shape of x");
     }
     if weight.elements() != Some(if is_scalar(case) { 1 } else { x.shape[1] }) {
         return Contract::Rejects(&rule::SHAPES);

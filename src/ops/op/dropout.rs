@@ -22,7 +22,7 @@ pub static DROPOUT: Op = Op {
             &["function", "train", "eval"],
             "The function, or the layer while training or evaluating.",
         ),
-        ParamSpec::float("p", 0.0, "The share of elements to drop."),
+        ParamSpec::float("p", 0.0, "The fraction of elements to drop."),
     ],
     generate: |draw| {
         let (p, form) = (*draw.choose(&[0.5, 0.25, 0.0, 0.75])?, *draw.choose(&["function", "train", "eval"])?);

@@ -20,7 +20,7 @@ pub static REPLICATION_PAD2D: Op = Op {
     },
     contract: |case| {
         let pads_much = case.size("pad") > 1;
-        contract(case, around).may_refuse(pads_much, "candle pads by 0 or 1 only, and says so")
+        contract(case, around).may_refuse(pads_much, "candle documents padding by 0 or 1 only")
     },
     call: |call| Ok(vec![ops::replication_pad2d(call.tensor("x")?, call.size("pad"))?]),
     source: "candle_nn::ops::replication_pad2d(&x, {{ pad }})?",
@@ -36,7 +36,7 @@ pub static REPLICATION_PAD2D: Op = Op {
     }),
     ulps: 4.0,
     differentiable: &["x"],
-    promise: "candle-nn/src/ops.rs:971-984, which cites torch.nn.ReplicationPad2d; PyTorch refuses to repeat the border \
+    promise: "candle-nn/src/ops.rs:971-984, which cites torch.nn.ReplicationPad2d; PyTorch does not repeat the border \
               of an empty image",
 };
 

@@ -19,8 +19,8 @@ pub static SELU: Op = Op {
     support: &Support::both("x", &[DType::F32]),
     inputs: &[ANY],
     params: &[
-        ParamSpec::float("alpha", 1.0, "The constant of the exponential."),
-        ParamSpec::float("gamma", 1.0, "The factor of everything."),
+        ParamSpec::float("alpha", 1.0, "The factor of the exponential."),
+        ParamSpec::float("gamma", 1.0, "The factor of the result."),
     ],
     generate: |draw| {
         let (alpha, gamma) =

@@ -13,7 +13,7 @@ pub static DEQUANTIZE: Op = Op {
     covers: &["QTensor::dequantize", "QTensor::dequantize_f16", "QTensor::new", "QStorage::from_data"],
     support: &Support::both("blocks", &[DType::U8]),
     inputs: &[BLOCKS],
-    params: &[FORMAT, ParamSpec::size("rows", 1, "The number of rows that the tensor is told.")],
+    params: &[FORMAT, ParamSpec::size("rows", 1, "The number of rows that the tensor is given.")],
     generate: |draw| {
         let format = draw.choose(FORMATS)?;
         let (rows, blocks) = (draw.between(1, 4)?, draw.between(1, 512 / format.block)?);
@@ -44,5 +44,5 @@ pub static DEQUANTIZE: Op = Op {
     ulps: 1.0,
     differentiable: &[],
     promise: "candle-core/src/quantized/k_quants.rs:86-199 (GGML's formats), mod.rs:490-500, 672-694; llama.cpp \
-              ggml-quants.c, `dequantize_row_…`; `Tensor::from_vec` refuses another number of elements",
+              ggml-quants.c, `dequantize_row_…`; `Tensor::from_vec` rejects a different number of elements",
 };

@@ -29,7 +29,7 @@ pub static EMBEDDING: Op = Op {
             return without_matrix(case);
         };
         if ids.dtype.is_float() {
-            return Contract::Unspecified("ids that are cast");
+            return Contract::Unspecified("ids that candle casts");
         }
         if ids.ints().iter().any(|&id| !in_range(id, rows)) {
             return Contract::Rejects(&rule::ID);

@@ -28,7 +28,7 @@ pub static QUANTIZE: Op = Op {
         match x.shape.last() {
             None => Contract::Rejects(&rule::RANK),
             Some(last) if last % format.block != 0 => Contract::Rejects(&rule::SHAPES),
-            Some(_) if x.shape.contains(&0) => Contract::Unspecified("blocks of nothing"),
+            Some(_) if x.shape.contains(&0) => Contract::Unspecified("empty blocks"),
             Some(_) if x.floats().iter().any(|x| x.is_nan() || x.abs() > 1000.0) => {
                 Contract::Unspecified(why::BEYOND_SCALES)
             }

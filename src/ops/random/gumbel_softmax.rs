@@ -38,7 +38,7 @@ pub static GUMBEL_SOFTMAX: Op = Op {
         let nan = x.values.listed().iter().any(|value| value.as_f64().is_nan());
         let ordinary = (-1e3..=1e3).contains(&case.float("temperature"));
         if nan || x.shape.contains(&0) || !ordinary {
-            return Contract::Unspecified("the largest of NaN or of nothing, or an extraordinary temperature");
+            return Contract::Unspecified("the largest of NaN or of an empty row, or an extraordinary temperature");
         }
         facts_contract(of_floats(case))
     },

@@ -66,7 +66,7 @@ pub static LAYER_INIT: Op = Op {
         DTYPE,
         ParamSpec::size("in_size", 1, "The features, channels or entries that the layer takes."),
         ParamSpec::word("layer", LAYERS, "The function that builds the layer."),
-        ParamSpec::size("out_size", 1, "What it returns; the hidden size of a recurrent layer."),
+        ParamSpec::size("out_size", 1, "The size of its output, or the hidden size of a recurrent layer."),
     ],
     generate: |draw| {
         let (dtype, layer) = (draw.dtype(SUPPORT)?, *draw.choose(LAYERS)?);
@@ -78,7 +78,7 @@ pub static LAYER_INIT: Op = Op {
     contract: |case| {
         let sizes = sizes(case);
         if sizes.contains(&0) {
-            return Contract::Unspecified("a layer of nothing");
+            return Contract::Unspecified("an empty layer");
         }
         if sizes.iter().any(|&size| size > 1 << 10) {
             return Contract::Unspecified(why::TOO_LARGE);
@@ -129,7 +129,8 @@ pub static LAYER_INIT: Op = Op {
     reference: Some(all_hold),
     ulps: 4.0,
     differentiable: &[],
-    promise: "the defaults in candle-nn/src/{linear,conv,embedding,layer_norm,batch_norm,group_norm,activation,rnn}.rs; \
+    promise: "the defaults in \
+              candle-nn/src/{linear,conv,embedding,layer_norm,batch_norm,group_norm,activation,rnn}.rs; \
         torch.nn has the same constants for the norms and PReLU",
 };
 

@@ -20,7 +20,7 @@ pub static GRADIENT_ACCUMULATION: Op = Op {
     inputs: &[IMAGES],
     params: &[
         ParamSpec::word("branch", BRANCHES, "The op of the other branch.").required(),
-        ParamSpec::flag("first", false, "Whether the other branch comes first."),
+        ParamSpec::flag("first", false, "Put the other branch first."),
     ],
     generate: |draw| {
         let dtype = draw.dtype(GRADIENT_ACCUMULATION.support)?;

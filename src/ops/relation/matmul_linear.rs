@@ -39,7 +39,7 @@ pub static MATMUL_LINEAR: Op = Op {
             return Contract::Rejects(&rule::MIXED);
         }
         if !a.dtype.is_float() || rows * inner * columns == 0 {
-            return Contract::Unspecified("a product of integers or of nothing");
+            return Contract::Unspecified("a product of integers or of empty matrices");
         }
         Contract::accepts(a.dtype, &[rows, columns]).may_refuse(!c.view.is_contiguous(), why::CONTIGUOUS)
     },

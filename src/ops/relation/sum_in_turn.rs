@@ -24,7 +24,7 @@ pub static SUM_IN_TURN: Op = Op {
     },
     contract: |case| match case.tensor("x") {
         None => Contract::Rejects(&rule::SHAPES),
-        Some(x) if x.shape.is_empty() || x.shape.contains(&0) => Contract::Unspecified("the sum of nothing"),
+        Some(x) if x.shape.is_empty() || x.shape.contains(&0) => Contract::Unspecified("the sum of an empty tensor"),
         Some(x) if !x.dtype.is_float() => Contract::Unspecified(why::OVERFLOW),
         Some(x) => Contract::Accepts { outputs: vec![(x.dtype, Vec::new()); 3], refusal: None },
     },

@@ -54,7 +54,7 @@ pub static TRAINING_STEP: Op = Op {
             return Contract::Rejects(&rule::MIXED);
         }
         if product(&[batch, inner, outer]).is_none_or(|work| work == 0 || work > 1 << 20) || !x.dtype.is_float() {
-            return Contract::Unspecified("training of nothing, of too much, or of integers");
+            return Contract::Unspecified("training on an empty batch, on a large one, or on integers");
         }
         if !(1e-6..=10.0).contains(&case.float("lr")) {
             return Contract::Unspecified("the learning rate is not an ordinary positive number");

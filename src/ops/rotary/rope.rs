@@ -18,8 +18,9 @@ const FUSED_SUPPORT: &Support = &Support::both("x", &DType::FLOATS);
 const SLOW_SUPPORT: &Support = &Support { of: "x", cpu: &DType::FLOATS_AND_F8, cuda: &DType::FLOATS };
 
 /// Where the contract of these ops comes from.
-const PROMISE: &str = "candle-nn/src/rotary_emb.rs:249-308, 555-599, 830-865: the fused forms match the slow ones, which \
-                       have gradients; tables of one batch or of each, at least as long as x";
+const PROMISE: &str = "candle-nn/src/rotary_emb.rs:249-308, 555-599, 830-865: the fused forms match the slow ones, \
+                       which \
+                       have gradients; one table for the batch or one per element, at least as long as x";
 
 /// `rope(x (B, H, T, D), cos (T, D/2), sin (T, D/2))`: rotates each head, which pairs its first half with its
 /// second. Tables may have a batch dimension.
@@ -129,10 +130,10 @@ fn slow_contract(case: &Case) -> Contract {
     match contract(case, HALVES) {
         // A table of another rank is broadcast, and so is an `x` of width 1. Tables with a batch dimension are not supported.
         Contract::Rejects(rule) if *rule == rule::SHAPES && !is_matched(case) => {
-            Contract::Unspecified("tables of another shape")
+            Contract::Unspecified("tables of a different shape")
         }
         Contract::Accepts { .. } if tables.into_iter().any(|table| table.shape.len() != 2) => {
-            Contract::Unspecified("tables of another shape")
+            Contract::Unspecified("tables of a different shape")
         }
         other => other,
     }

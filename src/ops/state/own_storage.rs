@@ -18,7 +18,7 @@ pub static OWN_STORAGE: Op = Op {
     inputs: &[ANY],
     params: &[],
     generate: |draw| draw_floats(draw, &["x"]),
-    contract: |case| match nonempty_contract(case, "a part of nothing") {
+    contract: |case| match nonempty_contract(case, "an empty part") {
         Contract::Accepts { .. } if shape_of(case).is_empty() => Contract::Unspecified("a part of a scalar"),
         Contract::Accepts { mut outputs, refusal } => {
             outputs.insert(0, (DType::U8, vec![4]));
@@ -60,6 +60,7 @@ pub static OWN_STORAGE: Op = Op {
     }),
     ulps: 4.0,
     differentiable: &[],
-    promise: "candle-core/src/tensor_cat.rs:258-260, tensor.rs:1694-1735, variable.rs (\"cannot set a variable to a tensor \
+    promise: "candle-core/src/tensor_cat.rs:258-260, tensor.rs:1694-1735, variable.rs (\"cannot set a variable to a \
+              tensor \
               that is derived from its value\")",
 };

@@ -15,7 +15,7 @@ pub static THREADS: Op = Op {
     covers: &["Tensor::affine", "Tensor::add", "Tensor::sqr", "Tensor::backward", "Tensor::narrow"],
     support: FLOATS,
     inputs: &[ANY],
-    params: &[ParamSpec::word("each", &["add", "backward", "drop"], "What each thread does.")],
+    params: &[ParamSpec::word("each", &["add", "backward", "drop"], "The work of each thread.")],
     generate: |draw| {
         let case = draw_floats(draw, &["x"])?;
         let each = *draw.choose(&["add", "backward", "drop"])?;

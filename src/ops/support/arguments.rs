@@ -48,7 +48,7 @@ pub const COLUMNS: ParamSpec = ParamSpec::size("columns", 0, "The number of colu
 /// The epsilon of a normalization.
 pub const EPS: ParamSpec = ParamSpec::float("eps", 1e-5, "Added to the variance.");
 /// The order of a sort.
-pub const ASCENDING: ParamSpec = ParamSpec::flag("asc", true, "Whether the smallest element comes first.");
+pub const ASCENDING: ParamSpec = ParamSpec::flag("asc", true, "Sort in ascending order.");
 /// The form of a reduction.
 pub const KEEPDIM: ParamSpec = ParamSpec::word("form", &["", "keepdim"], "The method, plain or keeping dimensions.");
 /// The form of a reduction that may be over everything.
@@ -61,9 +61,9 @@ pub const ELSEWHERE: ParamSpec =
 /// The padding of a convolution.
 pub const PADDING: ParamSpec = ParamSpec::size("padding", 0, "Zeros on each side, per spatial dimension.");
 /// The stride of a convolution.
-pub const STRIDE: ParamSpec = ParamSpec::size("stride", 1, "The distance of the windows.");
+pub const STRIDE: ParamSpec = ParamSpec::size("stride", 1, "The distance between windows.");
 /// The dilation of a convolution.
-pub const DILATION: ParamSpec = ParamSpec::size("dilation", 1, "The distance of the elements of a window.");
+pub const DILATION: ParamSpec = ParamSpec::size("dilation", 1, "The distance between elements of a window.");
 /// The groups of a convolution.
 pub const GROUPS: ParamSpec = ParamSpec::size("groups", 1, "The number of groups of channels.");
 /// The output padding of a transposed convolution.
@@ -73,19 +73,19 @@ pub const OUTPUT_PADDING: ParamSpec =
 pub const ALGORITHM: ParamSpec =
     ParamSpec::word("algo", &["", "direct", "gemm", "implicit gemm"], "The algorithm that cuDNN is asked for.");
 /// Whether a `VarBuilder` makes a layer.
-pub const BUILT: ParamSpec = ParamSpec::word("form", &["", "built"], "Whether a `VarBuilder` makes the layer.");
+pub const BUILT: ParamSpec = ParamSpec::word("form", &["", "built"], "Build the layer with a `VarBuilder`.");
 
 /// The height of a pooling window.
 pub const KERNEL_HEIGHT: ParamSpec = ParamSpec::size("kh", 1, "The height of a window.");
 /// The width of a pooling window.
 pub const KERNEL_WIDTH: ParamSpec = ParamSpec::size("kw", 1, "The width of a window.");
 /// The vertical stride of pooling.
-pub const STRIDE_DOWN: ParamSpec = ParamSpec::size("sh", 1, "The vertical distance of the windows.").optional();
+pub const STRIDE_DOWN: ParamSpec = ParamSpec::size("sh", 1, "The vertical distance between windows.").optional();
 /// The horizontal stride of pooling.
-pub const STRIDE_RIGHT: ParamSpec = ParamSpec::size("sw", 1, "The horizontal distance of the windows.").optional();
+pub const STRIDE_RIGHT: ParamSpec = ParamSpec::size("sw", 1, "The horizontal distance between windows.").optional();
 
 /// The number that a relation adds to all logits.
 pub const SHIFT: ParamSpec = ParamSpec::float("shift", 0.0, "Added to every element.");
 /// Whether a relation calls the fused op.
 pub const FUSED: ParamSpec =
-    ParamSpec::word("form", &["composed", "fused"], "The op composed of others, or the fused one.");
+    ParamSpec::word("form", &["composed", "fused"], "The op composed of other ops, or the fused one.");

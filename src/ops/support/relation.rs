@@ -46,7 +46,7 @@ pub fn accepted<'a, 'b>(call: &'a Call<'b>, contract: &Contract) -> Result<&'a C
 pub fn halves_contract(case: &Case, op: &Op) -> Contract {
     match shape_of(case).as_slice() {
         [] | [_] => Contract::Unspecified("no batch"),
-        [0, ..] => Contract::Unspecified("halves of nothing"),
+        [0, ..] => Contract::Unspecified("an empty batch to halve"),
         _ => contiguous_contract(case, op),
     }
 }

@@ -33,7 +33,7 @@ pub static AFFINE: Op = Op {
         let is_kept = |value: f64| value.fract() == 0.0 && value >= 0.0 && holds_number(case, value);
         match case.tensor("x") {
             Some(x) if !(x.dtype.is_float() || is_kept(mul) && is_kept(add)) => {
-                Contract::Unspecified("a constant that the cast changes")
+                Contract::Unspecified("a constant that changes when it is cast")
             }
             _ if is_float(case) && !(has_a_value(case, mul) && has_a_value(case, add)) => {
                 Contract::Unspecified("an extraordinary constant")

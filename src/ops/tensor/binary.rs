@@ -48,7 +48,7 @@ operations! {
     SUB = sub, "lhs - rhs", broadcast_sub, summands, |a, b| Some(a - b), |a, b| a - b;
     /// `lhs rhs`.
     MUL = mul, "lhs * rhs", broadcast_mul, factors, |a, b| Some(a * b), |a, b| a * b;
-    /// `lhs / rhs`, in integers towards zero. An integer divided by 0 is refused, or has any value.
+    /// `lhs / rhs`; for integers, rounded towards zero. An integer divided by 0 returns an `Err` or any value.
     DIV = div, "{% include 'divided' %}", broadcast_div, divided,
         |a, b| if b == 0 { Some(0) } else { Some(a / b) }, quotient;
 }
@@ -64,7 +64,7 @@ macro_rules! extrema {
             params: &[ParamSpec::word("form", &["", "broadcast", "scalar"], "The method."), ParamSpec::float("scalar", 0.0, "The number on the right side.").when("form", "scalar")],
             generate: |draw| with_scalar(draw, &[0.0, 1.0, 2.0]),
             contract: |case| if scalar_changes(case) {
-                Contract::Unspecified("a number that the cast changes")
+                Contract::Unspecified("a number that changes when it is cast")
             } else {
                 contract(case, |a, _| Some(a))
             },

@@ -27,7 +27,7 @@ pub static CLAMP: Op = Op {
         if fits(case.float("min")) && fits(case.float("max")) {
             elementwise(case)
         } else {
-            Contract::Unspecified("a bound that the cast changes")
+            Contract::Unspecified("a bound that changes when it is cast")
         }
     },
     call: |call| Ok(vec![call.tensor("x")?.clamp(call.case.float("min"), call.case.float("max"))?]),

@@ -129,7 +129,7 @@ pub fn contract(case: &Case, spatial: usize) -> Contract {
         return Contract::Rejects(&rule::CONV_ZERO);
     }
     if kernel.shape[1].checked_mul(groups).is_none() {
-        return Contract::Unspecified("more channels than can be counted");
+        return Contract::Unspecified("a number of channels that overflows");
     }
     if kernel.shape[1].checked_mul(groups) != Some(x.shape[1]) {
         return Contract::Rejects(&rule::CHANNELS);
@@ -144,7 +144,7 @@ pub fn contract(case: &Case, spatial: usize) -> Contract {
         return Contract::Unspecified("a dilation of 0");
     }
     if x.shape.contains(&0) || kernel.shape.contains(&0) {
-        return Contract::Unspecified("a convolution of nothing");
+        return Contract::Unspecified("a convolution of an empty tensor");
     }
     let mut out = vec![x.shape[0], kernel.shape[0]];
     for (&size, &k) in x.shape[2..].iter().zip(&kernel.shape[2..]) {

@@ -124,7 +124,7 @@ pub fn contract(case: &Case, spatial: usize) -> Contract {
         return Contract::Rejects(&rule::OUTPUT_PADDING);
     }
     if x.shape.contains(&0) || kernel.shape.contains(&0) {
-        return Contract::Unspecified("a convolution of nothing");
+        return Contract::Unspecified("a convolution of an empty tensor");
     }
     let Some(spatial) = x.shape[2..].iter().zip(&kernel.shape[2..]).map(|(&n, &k)| output_size(case, n, k)).collect()
     else {

@@ -89,7 +89,7 @@ pub static DIM_FROM_END: Op = Op {
         ParamSpec::word(
             "by",
             &["name", "number"],
-            "How it is said: `D::Minus1` and `D::Minus2`, or `D::Minus` of a number.",
+            "How the dimension is written: `D::Minus1` and `D::Minus2`, or `D::Minus` of a number.",
         ),
         ParamSpec::word("call", NAMES, "The function."),
     ],
@@ -123,7 +123,8 @@ pub static DIM_FROM_END: Op = Op {
     }),
     ulps: 4.0,
     differentiable: &[],
-    promise: "candle-core/src/shape.rs:289-331: counted from the end, an Err if there is no such dimension, as torch for negative ones; \
+    promise: "candle-core/src/shape.rs:289-331: counted from the end, an Err if there is no such dimension, as torch \
+              for negative ones; \
               otherwise as each function",
 };
 

@@ -12,7 +12,7 @@ pub static ELU: Op = Op {
     covers: &["Tensor::elu"],
     support: FLOATS,
     inputs: &[ANY],
-    params: &[ParamSpec::float("alpha", 1.0, "The constant of the exponential.")],
+    params: &[ParamSpec::float("alpha", 1.0, "The factor of the exponential.")],
     generate: |draw| {
         let alpha = *draw.choose(&[1.0, 0.5, 2.0, -1.0, 0.0])?;
         Ok(case(draw, FLOATS)?.param("alpha", alpha))

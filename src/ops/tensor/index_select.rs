@@ -31,7 +31,7 @@ pub static INDEX_SELECT: Op = Op {
         shape[dim] = ids.shape[0];
         let contract = id_rules(ids, x.shape[dim], Contract::accepts(x.dtype, &shape));
         if x.shape.iter().enumerate().any(|(d, &n)| d != dim && n == 0) && bad_id(ids, x.shape[dim]) {
-            return Contract::Unspecified("an id out of range where nothing is read");
+            return Contract::Unspecified("an id out of range, but nothing to read");
         }
         // Strided ids are read through their stride (candle-core/src/cpu_backend/mod.rs:741).
         contract.may_refuse(!x.view.is_contiguous(), why::CONTIGUOUS)
@@ -45,6 +45,7 @@ pub static INDEX_SELECT: Op = Op {
     }),
     ulps: 4.0,
     differentiable: &["x"],
-    promise: "candle-core/src/tensor.rs:1910-1947 (index_select's documentation); torch.index_select; the largest id of \
+    promise: "candle-core/src/tensor.rs:1910-1947 (index_select's documentation); torch.index_select; the largest id \
+              of \
               its dtype as for gather",
 };

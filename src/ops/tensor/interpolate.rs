@@ -82,7 +82,7 @@ pub static INTERPOLATE2D: Op = Op {
 
 /// Where the contract of these ops comes from.
 pub const NEAREST_PROMISE: &str = "candle-core/src/tensor.rs:1184-1223: the value of the nearest element; \
-              torch.nn.functional.interpolate(mode='nearest'), which refuses sizes of 0";
+              torch.nn.functional.interpolate(mode='nearest'), which rejects sizes of 0";
 
 fn contract(case: &Case, target: &[&str]) -> Contract {
     let Some(x) = case.tensor("x") else { return Contract::Rejects(&rule::SHAPES) };

@@ -21,7 +21,7 @@ pub static MEAN: Op = Op {
         let contract = contract(case, |sum, count| count > 0 && sum % count == 0);
         let integers = case.tensor("x").is_some_and(|x| !x.dtype.is_float());
         let contract = contract.may_refuse(integers, "PyTorch has no mean of integers");
-        contract.may_refuse(reduces_nothing(case), "the mean of nothing")
+        contract.may_refuse(reduces_nothing(case), "the mean of an empty tensor")
     },
     call: |call| {
         let (x, dims) = (call.tensor("x")?, call.case.sizes("dims"));

@@ -14,7 +14,7 @@ pub static MESHGRID: Op = Op {
     covers: &["Tensor::meshgrid"],
     support: &Support { of: "x", cpu: &DType::ALL, cuda: &DType::STANDARD },
     inputs: &[InputSpec::new("x", "a vector"), InputSpec::new("y", "a vector")],
-    params: &[ParamSpec::flag("xy", false, "Whether the first two dimensions are swapped.")],
+    params: &[ParamSpec::flag("xy", false, "Swap the first two dimensions.")],
     generate: |draw| {
         let dtype = draw.dtype(MESHGRID.support)?;
         let (rows, columns) = (draw.size()?, draw.size()?);

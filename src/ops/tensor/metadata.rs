@@ -51,7 +51,7 @@ pub static METADATA: Op = Op {
     contract: |case| match case.tensor("x") {
         None => Contract::Rejects(&rule::SHAPES),
         Some(x) if x.shape.is_empty() => Contract::Unspecified("dimensions of a scalar"),
-        Some(x) if x.shape.contains(&0) => Contract::Unspecified("the order of nothing"),
+        Some(x) if x.shape.contains(&0) => Contract::Unspecified("the memory order of an empty tensor"),
         Some(x) if axis(case, x.shape.len()).is_none() => Contract::Rejects(&rule::DIM),
         Some(x) => {
             let elements = (x.dtype, vec![x.elements().unwrap_or(0)]);
@@ -137,7 +137,8 @@ pub static METADATA: Op = Op {
     }),
     ulps: 4.0,
     differentiable: &[],
-    promise: "candle-core/src/tensor.rs:592-614, 1943-1955, 2054-2109, 2348-2356, 2778-2813 (the documentation of each)",
+    promise: "candle-core/src/tensor.rs:592-614, 1943-1955, 2054-2109, 2348-2356, 2778-2813 (the documentation of \
+              each)",
 };
 
 /// The dimension that the param names, from 0; `None` if a tensor of this rank lacks it.

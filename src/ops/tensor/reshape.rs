@@ -13,7 +13,7 @@ pub static RESHAPE: Op = Op {
     support: COPIES,
     inputs: &[ANY],
     params: &[
-        ParamSpec::flag("hole", false, "Whether candle computes the first size."),
+        ParamSpec::flag("hole", false, "Let candle infer the first size."),
         ParamSpec::sizes("sizes", "The new shape."),
     ],
     generate: |draw| {

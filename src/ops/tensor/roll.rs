@@ -11,7 +11,7 @@ pub static ROLL: Op = Op {
     covers: &["Tensor::roll"],
     support: COPIES,
     inputs: &[ANY],
-    params: &[DIM, ParamSpec::int("shift", 0, "By how many positions.")],
+    params: &[DIM, ParamSpec::int("shift", 0, "The number of positions to shift by.")],
     generate: |draw| {
         let case = draw_x(draw, 1, 4)?;
         let dim = draw.between(0, shape_of(&case).len() - 1)?;

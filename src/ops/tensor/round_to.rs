@@ -13,7 +13,7 @@ pub static ROUND_TO: Op = Op {
     covers: &["Tensor::round_to"],
     support: FLOATS,
     inputs: &[ANY],
-    params: &[ParamSpec::i32("decimals", 0, "How many digits after the point.")],
+    params: &[ParamSpec::i32("decimals", 0, "The number of decimal places.")],
     generate: |draw| {
         let decimals = *draw.choose(&[0_i64, 1, 2, 3, -1, -2])?;
         Ok(case(draw, FLOATS)?.param("decimals", decimals))

@@ -19,7 +19,10 @@ macro_rules! operators {
             covers: &[concat!("Tensor::", $text)],
             support: $support,
             inputs: &[ANY],
-            params: &[ParamSpec::word("form", &["", "left"], "The side of the number."), ParamSpec::float("scalar", 1.0, "The number.")],
+            params: &[
+                ParamSpec::word("form", &["", "left"], "The side that the number is on."),
+                ParamSpec::float("scalar", 1.0, "The number."),
+            ],
             generate: |draw| generate(draw, $support, &$integers),
             contract: |case| contract(case, $text == "div", |a, b| a $op b),
             call: |call| {

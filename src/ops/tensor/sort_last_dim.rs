@@ -21,7 +21,7 @@ pub static SORT_LAST_DIM: Op = Op {
     generate,
     contract: |case| match (contract(case), case.tensor("x")) {
         (Contract::Accepts { .. }, Some(x)) if x.elements() == Some(0) => {
-            Contract::Unspecified("sorting nothing: judged as arg_sort_last_dim")
+            Contract::Unspecified("sorting an empty row, which is judged as arg_sort_last_dim")
         }
         (Contract::Accepts { refusal, .. }, Some(x)) => {
             let rows = &x.shape[..x.shape.len() - 1];

@@ -40,5 +40,5 @@ pub static SUM: Op = Op {
     reference: Some(|inputs| over_dims(inputs, |group| Num::sum(group.iter().copied()))),
     ulps: 1.0,
     differentiable: &["x"],
-    promise: "candle-core/src/tensor.rs:1005-1052, 2151-2164; torch.sum; the sum of nothing is 0",
+    promise: "candle-core/src/tensor.rs:1005-1052, 2151-2164; torch.sum; the sum of an empty tensor is 0",
 };

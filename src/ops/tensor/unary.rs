@@ -72,13 +72,13 @@ functions! {
     CEIL = ceil, "x.ceil()", ALL, elementwise, |x| x.step(f64::ceil);
     /// The largest integer not above `x`.
     FLOOR = floor, "x.floor()", ALL, elementwise, |x| x.step(f64::floor);
-    /// The nearest integer; halves go away from zero.
+    /// The nearest integer; halves are rounded away from zero.
     ROUND = round, "# Halves go to even here, away from zero in candle.\nx.round()", ALL, elementwise,
         |x| x.step(f64::round);
 }
 
 /// Where the contract of these ops comes from.
 pub const ELEMENTWISE_PROMISE: &str = "candle-core/src/op.rs:490-1020, backprop.rs:537-690 (the CUDA kernels: \
-    candle-kernels/src/unary.cu); the torch functions of these names: NaN passes through relu, and the derivative of \
-    a step is 0, halves round away from 0 (candle-core/tests/tensor_tests.rs:294); functions that map integers to \
+    candle-kernels/src/unary.cu); the torch functions of these names: NaN passes through relu; the derivative of \
+    a step is 0; halves round away from 0 (candle-core/tests/tensor_tests.rs:294); functions that map integers to \
     integers are exact, others are off by less than 1; gelu and silu of infinity are infinite";

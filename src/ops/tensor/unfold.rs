@@ -19,7 +19,7 @@ pub static UNFOLD: Op = Op {
     params: &[
         DIM,
         ParamSpec::size("size", 0, "The size of a window."),
-        ParamSpec::size("step", 0, "The distance of the windows."),
+        ParamSpec::size("step", 0, "The distance between windows."),
     ],
     generate: |draw| {
         let mut shape = draw.open_shape(0, 2)?;
@@ -85,7 +85,7 @@ pub static UNFOLD_SHAPE: Op = Op {
     params: &[
         ParamSpec::size("count", 0, "The size of the broadcast dimension."),
         ParamSpec::size("size", 0, "The size of a window."),
-        ParamSpec::size("step", 0, "The distance of the windows."),
+        ParamSpec::size("step", 0, "The distance between windows."),
     ],
     generate: |draw| {
         let x = draw.dtype(UNFOLD_SHAPE.support)?;

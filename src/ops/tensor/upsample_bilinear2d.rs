@@ -16,7 +16,7 @@ pub static UPSAMPLE_BILINEAR2D: Op = Op {
     support: BILINEAR_SUPPORT,
     inputs: &[IMAGES],
     params: &[
-        ParamSpec::flag("align_corners", false, "Whether corner pixels keep their positions."),
+        ParamSpec::flag("align_corners", false, "Corner pixels keep their positions."),
         ParamSpec::size("h", 1, "The new height."),
         ParamSpec::size("w", 1, "The new width."),
     ],
@@ -59,7 +59,7 @@ pub static UPSAMPLE_BILINEAR2D_WITH_SCALE: Op = Op {
     support: BILINEAR_SUPPORT,
     inputs: &[IMAGES],
     params: &[
-        ParamSpec::flag("align_corners", false, "Whether corner pixels keep their positions."),
+        ParamSpec::flag("align_corners", false, "Corner pixels keep their positions."),
         ParamSpec::float("scale_h", 1.0, "The factor of the height."),
         ParamSpec::float("scale_w", 1.0, "The factor of the width."),
     ],
@@ -106,7 +106,7 @@ pub static UPSAMPLE_BILINEAR2D_WITH_SCALE: Op = Op {
     ulps: 4.0,
     differentiable: &["x"],
     promise: "candle-core/src/tensor.rs:1275-1336: the floor of size times scale, 'matches PyTorch's \
-              interpolate(scale_factor=...)', which refuses sizes of 0; the input itself where no size changes \
+              interpolate(scale_factor=...)', which rejects sizes of 0; the input itself where no size changes \
               (tensor.rs:1305-1308)",
 };
 

@@ -46,10 +46,10 @@ pub fn between(
             outputs.into_iter().chain(backward).collect()
         }
         (Outcome::Returned(_), Outcome::Rejected(refusal)) => {
-            vec![Part::new(Class::NewlyRefused, format!("refuses the call: {}", refusal.variant), &refusal.message)]
+            vec![Part::new(Class::NewlyRefused, format!("rejects the call: {}", refusal.variant), &refusal.message)]
         }
         (Outcome::Rejected(refusal), Outcome::Returned(_)) => {
-            let does = format!("no longer refuses the call: {}", refusal.variant);
+            let does = format!("no longer rejects the call: {}", refusal.variant);
             vec![Part::new(Class::NewlyAccepted, does, &refusal.message)]
         }
         (was, is) => match (end(was), end(is)) {
@@ -80,7 +80,7 @@ fn of_outputs((base, before): (&Evidence, &Returned), (head, after): (&Evidence,
     let (was, is) = (form(before), form(after));
     if was != is {
         let detail = format!("{} before, {} after", was.join(", "), is.join(", "));
-        return Some(Part::new(Class::Changed, "returns another shape or dtype".to_string(), &detail));
+        return Some(Part::new(Class::Changed, "returns a different shape or dtype".to_string(), &detail));
     }
     // Each side's elements that the reference specifies, with the bound. Which these are may depend on the result.
     let bounds = [base.expectations(before), head.expectations(after)];
@@ -89,7 +89,7 @@ fn of_outputs((base, before): (&Evidence, &Returned), (head, after): (&Evidence,
         let bounds = bounds.iter().filter_map(|side| side.get(place)).flatten();
         difference(was, is, &bounds.map(|it| (it.position, it.within)).collect())
     });
-    largest(differing).map(|it| it.part("returns another value"))
+    largest(differing).map(|it| it.part("returns a different value"))
 }
 
 fn of_backward(head: &Evidence, before: &Returned, after: &Returned) -> Vec<Part> {
@@ -99,10 +99,10 @@ fn of_backward(head: &Evidence, before: &Returned, after: &Returned) -> Vec<Part
     let (was, is) = match (&before.backward, &after.backward) {
         (Gradients::Returned(was), Gradients::Returned(is)) => (was, is),
         (Gradients::Returned(_), Gradients::Rejected(refusal)) => {
-            return refused(Class::NewlyRefused, "refuses", refusal);
+            return refused(Class::NewlyRefused, "rejects", refusal);
         }
         (Gradients::Rejected(refusal), Gradients::Returned(_)) => {
-            return refused(Class::NewlyAccepted, "no longer refuses", refusal);
+            return refused(Class::NewlyAccepted, "no longer rejects", refusal);
         }
         _ => return Vec::new(),
     };
@@ -115,17 +115,17 @@ fn of_backward(head: &Evidence, before: &Returned, after: &Returned) -> Vec<Part
                 let bounds = if head.expected().is_some() { head.gradient_expectations(name, is) } else { Vec::new() };
                 let bounds = bounds.into_iter().map(|it| (it.position, it.within)).collect();
                 let differing = difference(was, is, &bounds);
-                found.extend(differing.map(|it| it.part(&format!("computes another gradient of {name}"))));
+                found.extend(differing.map(|it| it.part(&format!("computes a different gradient of {name}"))));
             }
             (Some(_), None) => {
-                found.push(Part::new(Class::Changed, gradient("leaves out"), "there was one before"));
+                found.push(Part::new(Class::Changed, gradient("omits"), "there was one before"));
             }
-            _ => found.push(Part::new(Class::NewlyAccepted, gradient("no longer leaves out"), "there is one now")),
+            _ => found.push(Part::new(Class::NewlyAccepted, gradient("no longer omits"), "there is one now")),
         }
     }
     for (name, was) in &was.second {
         let differing = is.second.get(name).and_then(|is| difference(was, is, &BTreeMap::new()));
-        found.extend(differing.map(|it| it.part(&format!("computes another second derivative by {name}"))));
+        found.extend(differing.map(|it| it.part(&format!("computes a different second derivative by {name}"))));
     }
     found
 }
@@ -141,7 +141,7 @@ struct Difference {
 
 impl Difference {
     fn part(self, does: &str) -> Part {
-        let does = format!("{does}{}", if self.is_rounding { ", by a rounding" } else { "" });
+        let does = format!("{does}{}", if self.is_rounding { ", by a rounding error" } else { "" });
         Part::new(Class::Changed, does, &self.detail)
     }
 }

@@ -30,7 +30,7 @@ fn table(list: &[Listed], rows: &[Row], old: &str) -> anyhow::Result<String> {
         .to_string();
     for listed in &run {
         let line = now(listed).map(measured).or_else(|| kept(format!("| `{}` ", listed.name)));
-        text += &line.with_context(|| format!("{FILE} has no row of {} yet: run it, too", listed.name))?;
+        text += &line.with_context(|| format!("{FILE} has no row for {} yet: run it too", listed.name))?;
         text += "\n";
     }
     text += "\nChanges in a copy before it is built:\n\n";
@@ -99,7 +99,7 @@ mod tests {
             ["one", "two"].map(|name| format!("name = '{name}'\nversion = '1.0.0'\ntask = 'test'\nabout = ''"));
         let list: Vec<Listed> = [one, two].iter().map(|text| toml::from_str(text).expect("valid")).collect();
         let rows = [Row::compare(&list[0], vec![Finished::passed("a")]).expect("comparable")];
-        assert!(table(&list, &rows, "").is_err_and(|error| error.to_string().contains("no row of two")));
+        assert!(table(&list, &rows, "").is_err_and(|error| error.to_string().contains("no row for two")));
         let old = "| `one` old |\n| `two` kept |\n- for `one`: old\n- for `two`: kept\n";
         let new = table(&list, &rows, old).expect("a table");
         assert!(new.contains("| `one` 1.0.0 |  | 1 | 0 | 1 | 0 | 0 | 0.0 |\n| `two` kept |\n"), "{new}");

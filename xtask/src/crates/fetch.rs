@@ -46,7 +46,7 @@ fn source(name: &str, version: &str) -> anyhow::Result<PathBuf> {
     let mut cargo = cargo();
     cargo.current_dir(&package).args(["metadata", "--format-version=1", "--filter-platform=x86_64-unknown-linux-gnu"]);
     let output = cargo.stderr(Stdio::inherit()).output()?;
-    ensure!(output.status.success(), "the registry does not give out {name} {version}");
+    ensure!(output.status.success(), "the registry does not provide {name} {version}");
     let metadata: Value = serde_json::from_slice(&output.stdout)?;
     let packages = metadata["packages"].as_array().context("no packages")?;
     let found = packages.iter().find(|package| package["name"] == name && package["version"] == version);

@@ -112,7 +112,7 @@ impl Edit {
         let Self { file, from, to, .. } = self;
         let path = folder.join(file);
         let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
-        ensure!(text.matches(from).count() == 1, "{FILE}: {file} of the crate does not have `{from}` once");
+        ensure!(text.matches(from).count() == 1, "{FILE}: {file} of the crate does not contain `{from}` exactly once");
         Ok(fs::write(path, text.replace(from, to))?)
     }
 }
@@ -154,7 +154,7 @@ mod tests {
         assert_eq!(std::fs::read_to_string(&file).expect("readable"), "three two two");
         for text in ["two", "four"] {
             let error = edit(text).expect_err("it is not there once").to_string();
-            assert!(error.contains("build.rs of the crate does not have"), "{error}");
+            assert!(error.contains("build.rs of the crate does not contain"), "{error}");
         }
     }
 }

@@ -26,7 +26,7 @@ pub fn check(root: &Path) -> anyhow::Result<usize> {
         }
     }
     if !strange.is_empty() {
-        bail!("the archive may have software of NVIDIA:\n  {}", strange.join("\n  "));
+        bail!("the archive may contain NVIDIA software:\n  {}", strange.join("\n  "));
     }
     Ok(files.len())
 }

@@ -180,7 +180,7 @@ impl<'ast> Visit<'ast> for Finder {
                 Some((_, guard)) if purpose::has_let(guard) => {}
                 Some((_, guard)) => self.inverted(guard),
                 None if catches_all && !matches!(arm.pat, Pat::Wild(_)) => {
-                    self.add("an arm is passed over", arm.pat.span(), Form::Passed);
+                    self.add("an arm is skipped", arm.pat.span(), Form::Passed);
                 }
                 None => {}
             }

@@ -57,17 +57,17 @@ const STEPS: [&str; 20] = [
 
 /// Names of dtypes and dimensions, each with another one.
 const OTHER_NAMES: [(&str, &str, &str, &str); 11] = [
-    ("DType", "F32", "F64", "a dtype is another"),
-    ("DType", "F64", "F32", "a dtype is another"),
-    ("DType", "F16", "BF16", "a dtype is another"),
-    ("DType", "BF16", "F16", "a dtype is another"),
-    ("DType", "U8", "U32", "a dtype is another"),
-    ("DType", "U32", "I64", "a dtype is another"),
-    ("DType", "I16", "I32", "a dtype is another"),
-    ("DType", "I32", "I64", "a dtype is another"),
-    ("DType", "I64", "U32", "a dtype is another"),
-    ("D", "Minus1", "Minus2", "a dimension is another"),
-    ("D", "Minus2", "Minus1", "a dimension is another"),
+    ("DType", "F32", "F64", "a dtype is replaced"),
+    ("DType", "F64", "F32", "a dtype is replaced"),
+    ("DType", "F16", "BF16", "a dtype is replaced"),
+    ("DType", "BF16", "F16", "a dtype is replaced"),
+    ("DType", "U8", "U32", "a dtype is replaced"),
+    ("DType", "U32", "I64", "a dtype is replaced"),
+    ("DType", "I16", "I32", "a dtype is replaced"),
+    ("DType", "I32", "I64", "a dtype is replaced"),
+    ("DType", "I64", "U32", "a dtype is replaced"),
+    ("D", "Minus1", "Minus2", "a dimension is replaced"),
+    ("D", "Minus2", "Minus1", "a dimension is replaced"),
 ];
 
 /// Functions that mean the same with their arguments in another order.
@@ -142,7 +142,7 @@ fn method_changes(call: &ExprMethodCall) -> Vec<Instead> {
     if let Some((_, to)) = OTHER_METHODS.iter().find(|(from, _)| *from == name) {
         let mut other = call.clone();
         other.method = syn::Ident::new(to, call.method.span());
-        changes.push(("a method is another", text(&other)));
+        changes.push(("a method is replaced", text(&other)));
     }
     if STEPS.contains(&name.as_str()) && call.args.is_empty() {
         changes.push(("a step is dropped", text(&call.receiver)));
@@ -163,15 +163,15 @@ fn swapped_arguments(call: &ExprCall) -> Option<Instead> {
 
 fn binary_changes<'a>(expression: &'a Expr, binary: &ExprBinary) -> Vec<Change<'a>> {
     let (change, operator) = match binary.op {
-        BinOp::Add(_) => ("arithmetic is another", "-"),
-        BinOp::Sub(_) => ("arithmetic is another", "+"),
-        BinOp::Mul(_) => ("arithmetic is another", "/"),
-        BinOp::Div(_) => ("arithmetic is another", "*"),
-        BinOp::Rem(_) => ("arithmetic is another", "/"),
-        BinOp::AddAssign(_) => ("arithmetic is another", "-="),
-        BinOp::SubAssign(_) => ("arithmetic is another", "+="),
-        BinOp::MulAssign(_) => ("arithmetic is another", "/="),
-        BinOp::DivAssign(_) => ("arithmetic is another", "*="),
+        BinOp::Add(_) => ("an operator is replaced", "-"),
+        BinOp::Sub(_) => ("an operator is replaced", "+"),
+        BinOp::Mul(_) => ("an operator is replaced", "/"),
+        BinOp::Div(_) => ("an operator is replaced", "*"),
+        BinOp::Rem(_) => ("an operator is replaced", "/"),
+        BinOp::AddAssign(_) => ("an operator is replaced", "-="),
+        BinOp::SubAssign(_) => ("an operator is replaced", "+="),
+        BinOp::MulAssign(_) => ("an operator is replaced", "/="),
+        BinOp::DivAssign(_) => ("an operator is replaced", "*="),
         BinOp::Lt(_) => ("a bound is one off", "<="),
         BinOp::Le(_) => ("a bound is one off", "<"),
         BinOp::Gt(_) => ("a bound is one off", ">="),

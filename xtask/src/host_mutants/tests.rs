@@ -79,7 +79,7 @@ fn an_error_is_blamed_on_the_change_that_wrote_the_code_else_on_the_innermost_ar
         let start = woven.text.find(code).expect("woven");
         woven.blamed(&(start..start + code.len())).map(|index| (sites[index].change, sites[index].line))
     };
-    assert_eq!(blamed("(start) - (len)"), Some(("arithmetic is another", 7)));
+    assert_eq!(blamed("(start) - (len)"), Some(("an operator is replaced", 7)));
     assert_eq!(blamed("sum_grad.clone();"), Some(("a gradient's term is dropped", 23)));
     assert_eq!(blamed("fn narrow"), None);
     // Two branches of different types: the compiler names the whole of one.

@@ -53,7 +53,7 @@ fn a_program_gets_the_file_for_its_module_without_the_kernels_that_it_lacks() {
     assert_eq!(said(&edited("narrow put")), "put Ok([8]), narrow returns 500\n");
     assert_eq!(said(&edited("others")), "put Ok([7]), narrow returns 0\n", "the file is for another module");
     let almost = said(&edited("put"));
-    assert!(almost.contains("edited.ptx replaces a module of 1 kernels, and the program's has 2, 1 of them the same"));
+    assert!(almost.contains("edited.ptx replaces a module of 1 kernels, but the program's has 2, 1 of them in common"));
     assert!(almost.ends_with("the load returns 200\n"), "{almost}");
 }
 

@@ -308,7 +308,7 @@ impl<'a> Decoder<'a> {
         for (number, (vector, count)) in vectors.into_iter().zip(what.registers()).enumerate() {
             let parts = if let Operand::Vector(parts) = vector { parts } else { std::slice::from_ref(vector) };
             if parts.len() != count {
-                return Err("a matrix in another number of registers than it has".to_string());
+                return Err("a matrix in the wrong number of registers".to_string());
             }
             for part in parts {
                 let is_result = number == 0 && !stores;

@@ -13,7 +13,7 @@ use crate::ops::{Call, Contract, rule, why};
 
 /// Where the contract of these layers comes from.
 pub const PROMISE: &str =
-    "candle-nn/src/conv.rs; the contract of the function of the same name; torch.nn.Conv1d and the like";
+    "candle-nn/src/conv.rs; the same contract as the function of Tensor; torch.nn.Conv1d and its siblings";
 
 /// Draws a case of `function`, with a bias or a builder for some.
 pub fn generate(
@@ -43,9 +43,9 @@ pub fn contract(case: &Case, function: fn(&Case, usize) -> Contract, spatial: us
     let (dtype, channels) = (outputs[0].0, outputs[0].1[1]);
     let square = case.tensor("kernel").is_some_and(|kernel| spatial == 1 || kernel.shape[2] == kernel.shape[3]);
     match case.tensor("bias") {
-        _ if built && !square => Contract::Unspecified("a builder makes square kernels"),
+        _ if built && !square => Contract::Unspecified("this constructor makes only square kernels"),
         Some(bias) if bias.shape != [channels] => Contract::Rejects(&rule::BIAS_SHAPE),
-        Some(bias) if bias.dtype != dtype && built => Contract::Unspecified("a builder converts dtypes"),
+        Some(bias) if bias.dtype != dtype && built => Contract::Unspecified("a `VarBuilder` has only one dtype"),
         Some(bias) if bias.dtype != dtype => Contract::Rejects(&rule::BIAS_DTYPE),
         Some(_) if !dtype.is_float() => Contract::Unspecified(why::OVERFLOW),
         _ => contract,

@@ -31,7 +31,7 @@ pub fn contract(case: &Case) -> Contract {
         return Contract::Rejects(&rule::SHAPES);
     };
     if grad.shape.contains(&0) || grad.shape.first().is_some_and(|&steps| steps > 64) {
-        return Contract::Unspecified("no step, no value, or too many steps");
+        return Contract::Unspecified("no steps, no values, or too many steps");
     }
     if grad.shape.len() != theta.shape.len() + 1 || grad.shape[1..] != theta.shape {
         return Contract::Rejects(&rule::SHAPES);

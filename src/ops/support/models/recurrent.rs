@@ -93,7 +93,7 @@ pub fn contract(case: &Case, gates: usize) -> Contract {
         return Contract::Rejects(&rule::MIXED);
     }
     if case.inputs.values().any(|tensor| tensor.dtype != x.dtype) {
-        return Contract::Unspecified("a builder converts dtypes");
+        return Contract::Unspecified("a `VarBuilder` has only one dtype");
     }
     if !x.dtype.is_float() {
         return Contract::Rejects(&rule::RECURRENCE);

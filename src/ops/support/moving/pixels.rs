@@ -15,5 +15,5 @@ pub fn factor(case: &Case) -> Result<usize, Contract> {
 
 /// The contract of sizes that the factor does not divide: rejected, unless there are no elements.
 pub fn indivisible(x: &[usize], rule: &'static Rule) -> Contract {
-    if x.contains(&0) { Contract::Unspecified("pixels of nothing") } else { Contract::Rejects(rule) }
+    if x.contains(&0) { Contract::Unspecified("an image without pixels") } else { Contract::Rejects(rule) }
 }

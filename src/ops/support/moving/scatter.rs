@@ -72,7 +72,7 @@ pub fn scatter_contract(
         return Contract::Rejects(&rule::MIXED);
     }
     if src.elements() == Some(0) && !ids.dtype.is_float() && bad_id(ids, x.shape[dim]) {
-        return Contract::Unspecified("an id out of range where nothing is written");
+        return Contract::Unspecified("an id out of range, but nothing to write");
     }
     if adds && !x.dtype.is_float() && may_overflow(x, src, dim) {
         return Contract::Unspecified(why::OVERFLOW);

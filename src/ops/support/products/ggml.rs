@@ -125,7 +125,7 @@ pub fn without_matrix(case: &Case) -> Contract {
         return Contract::Rejects(&rule::BLOCKS);
     }
     let is_empty = |blocks: &Tensor| blocks.dtype == DType::U8 && blocks.shape.len() == 2;
-    Contract::Unspecified(if case.tensor("blocks").is_some_and(is_empty) { "blocks of nothing" } else { why::NO_CALL })
+    Contract::Unspecified(if case.tensor("blocks").is_some_and(is_empty) { "empty blocks" } else { why::NO_CALL })
 }
 
 /// The shape of the matrix in the whole blocks of each row, if its last block is incomplete.

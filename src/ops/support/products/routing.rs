@@ -22,7 +22,7 @@ pub const TOPK: ParamSpec = ParamSpec::size(
     "The number of experts of each token: M of them, if there are no scales, per row of `x`.",
 );
 /// Which kernel runs.
-pub const PREFILL: ParamSpec = ParamSpec::flag("prefill", false, "Whether the kernel is that for many tokens.");
+pub const PREFILL: ParamSpec = ParamSpec::flag("prefill", false, "Use the kernel for many tokens.");
 
 /// Adds pairs of drawn tokens and experts to a case, and what goes with them. The number of rows that `x` needs is returned.
 pub fn draw_pairs(draw: &mut Draw, case: Case, experts: usize) -> arbitrary::Result<(Case, usize)> {
@@ -78,7 +78,7 @@ pub fn routed(case: &Case, experts: usize, width: usize, dtype: DType) -> Contra
     let accepts = Contract::accepts(dtype, &[pairs, width]);
     accepts
         .may_refuse(!case.is_contiguous(), why::CONTIGUOUS)
-        .may_refuse(x.shape[1] % 8 != 0, "rows of no multiple of 8")
+        .may_refuse(x.shape[1] % 8 != 0, "a row size that is not a multiple of 8")
 }
 
 /// The output: `product` of each row of `x` and the matrix of its expert, times the weight of the row.

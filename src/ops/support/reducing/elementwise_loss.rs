@@ -36,7 +36,7 @@ pub fn contract(case: &Case) -> Contract {
         return Contract::mixed(inp);
     }
     if inp.elements() == Some(0) && inp.dtype == DType::F8e4m3 {
-        return Contract::Unspecified("the mean of nothing");
+        return Contract::Unspecified("the mean of an empty tensor");
     }
     Contract::accepts(inp.dtype, &[])
 }

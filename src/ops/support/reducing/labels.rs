@@ -12,8 +12,9 @@ use crate::tensor::{DType, Support};
 pub const SUPPORT: &Support = &Support { of: "inp", cpu: &DType::FLOATS_AND_F8, cuda: &DType::FLOATS };
 
 /// Where the contract of these losses comes from.
-pub const PROMISE: &str = "candle-nn/src/loss.rs:5-46 (inp: N, C; target: N labels; mean over the batch); a label outside 0..C has no \
-     class, and torch.nn.functional.cross_entropy refuses it on the CPU";
+pub const PROMISE: &str = "candle-nn/src/loss.rs:5-46 (inp: N, C; target: N labels; mean over the batch); a label \
+                           outside 0..C has no \
+     class, and torch.nn.functional.cross_entropy rejects it on the CPU";
 
 /// Draws `inp (N, C)` and its `target (N)`.
 pub fn generate(draw: &mut Draw) -> arbitrary::Result<Case> {
@@ -50,7 +51,7 @@ pub fn contract(case: &Case) -> Contract {
         return Contract::Rejects(&rule::LABEL);
     }
     if inp.shape[0] == 0 && inp.dtype == DType::F8e4m3 {
-        return Contract::Unspecified("the mean of nothing");
+        return Contract::Unspecified("the mean of an empty tensor");
     }
     Contract::accepts(inp.dtype, &[]).may_refuse(!DType::IDS.contains(&target.dtype), why::DTYPE)
 }

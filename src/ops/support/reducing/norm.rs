@@ -47,7 +47,7 @@ pub fn fused_contract(case: &Case, weights: &[&str]) -> Contract {
 pub fn composed_contract(case: &Case, weights: &[&str]) -> Contract {
     match fitting(case, weights) {
         Contract::Rejects(rule) if [rule::SHAPES, rule::RANK].contains(rule) && broadcast(case, weights) => {
-            Contract::Unspecified("weights of another shape")
+            Contract::Unspecified("weights of a different shape")
         }
         other => other,
     }

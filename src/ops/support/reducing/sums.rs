@@ -47,7 +47,7 @@ pub fn contract(case: &Case, is_whole: impl Fn(i64, i64) -> bool) -> Contract {
         }
         let fits = |group: &[Num]| is_whole(group.iter().map(|x| x.value as i64).sum(), group.len() as i64);
         if !groups(&ReferenceInputs::new(case).array("x"), &dims).1.iter().all(|group| fits(group)) {
-            return Contract::Unspecified("a mean between integers");
+            return Contract::Unspecified("a mean that is not an integer");
         }
     }
     Contract::accepts(x.dtype, &reduced_shape(&x.shape, &dims, case.text("form") == "keepdim"))

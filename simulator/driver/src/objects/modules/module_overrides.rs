@@ -52,7 +52,8 @@ pub fn in_place_of<'a>(own: Cow<'a, str>, overrides: &'a [ModuleOverride]) -> Re
     }
     let (file, shared) = (&other.file, other.kernels.intersection(&kernels).count());
     report::print(&format!(
-        "snuffer-sim: SNUFFER_SIM_KERNELS: {file} replaces a module of {} kernels, and the program's has {}, {shared} of them the same",
+        "snuffer-sim: SNUFFER_SIM_KERNELS: {file} replaces a module of {} kernels, but the program's has {}, {shared} \
+         of them in common",
         other.kernels.len(),
         kernels.len()
     ));

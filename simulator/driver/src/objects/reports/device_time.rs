@@ -36,7 +36,7 @@ fn create() -> Option<File> {
 fn write(file: &File, spent: u64, began: u64) {
     let bytes = [spent.to_le_bytes(), began.to_le_bytes()].concat();
     if let Err(error) = file.write_all_at(&bytes, 0) {
-        report::print(&format!("snuffer-sim: cannot write how long the device worked: {error}"));
+        report::print(&format!("snuffer-sim: cannot write the device's working time: {error}"));
     }
 }
 
