@@ -78,7 +78,7 @@ enum Command {
     Minimize(minimize::Args),
     /// List, show and export findings, or promote one to a regression.
     Findings(findings::Args),
-    /// Show which causes the findings have, and what no cause explains.
+    /// Show which causes the findings have, and the findings without a cause.
     Causes(causes::Args),
     /// Build candle with fixes of causes, write such a fix, or prove it.
     Fixes(fixes::Args),
@@ -86,13 +86,13 @@ enum Command {
     Triage(triage::Args),
     /// Run all regressions, and show those that behave unexpectedly.
     Regressions(regressions::Args),
-    /// Show what one candle does differently than another, with a minimized case for each difference.
+    /// Show what one candle does differently from another, with a minimized case for each difference.
     Compare(compare::Args),
-    /// Query the campaigns of stores: what fails since when, and what is gone.
+    /// Query the campaigns of stores: when failures began, and which are gone.
     History(history::Args),
     /// Write an issue for a finding, with a crate that reproduces it, built and run.
     Report(report::Args),
-    /// Find the oldest candle release in which a case behaves as it does today.
+    /// Find the oldest candle release in which a case behaves like today.
     Bisect(bisect::Args),
     /// List the ops, explain one, or measure which dtypes work.
     Ops(ops::Args),
@@ -108,7 +108,7 @@ enum Command {
     Doctor(doctor::Args),
     /// Print the JSON Schema of a JSON output or file of `snuffer`.
     Schema(schema::Args),
-    /// Print the script by which a shell completes commands of `snuffer`.
+    /// Print a shell completion script.
     Completions(completions::CompletionsArgs),
     /// Write a man page for each command.
     Man(completions::ManArgs),

@@ -132,7 +132,7 @@ impl<'a> Console<'a> {
                     line::finding("known", &Style::new().dim(), &sentence(signature), &id(name))
                 }),
             hunt::Event::Flaky(signature) => self.remark(&Event::Flaky { signature: signature.slug() }, || {
-                format!("{}   {}; not again in a new process", style("flaky").yellow(), sentence(signature))
+                format!("{}   {}; did not happen again in a new process", style("flaky").yellow(), sentence(signature))
             }),
             hunt::Event::Lost { device, why, case, left } => self.lost(*device, why, *case, left),
             hunt::Event::Joined(devices) => self.joined(devices),
@@ -147,7 +147,7 @@ impl<'a> Console<'a> {
             let found =
                 format!("a line for each cause, and for each finding that nothing explains; `{replay}` runs it again");
             format!(
-                "self-check: all {faults} planted faults were noticed{}\n{found}",
+                "self-check: all {faults} planted faults were caught{}\n{found}",
                 if checked { "" } else { unchecked }
             )
         });
@@ -163,7 +163,7 @@ impl<'a> Console<'a> {
             // Without any other device, the hunt's error says why.
             if !left.is_empty() {
                 lines.push(format!("        {why}"));
-                lines.push(format!("        the hunt goes on with {left}"));
+                lines.push(format!("        the hunt continues with {left}"));
             }
             lines.extend(case.map(|(_, path)| format!("        {}", self.shell.replay(path))));
             lines.join("\n")
@@ -276,11 +276,11 @@ impl<'a> Console<'a> {
             lines.push(format!("{} {missed}: the campaign is invalid", style("CANARY").red().bold()));
         }
         if tally.broken > 0 {
-            lines.push(format!("{} cases made snuffer itself panic: please report this bug of snuffer", tally.broken));
+            lines.push(format!("{} cases made snuffer itself panic: please report this snuffer bug", tally.broken));
         }
         for device in &ended.record.lost {
             lines.push(format!(
-                "{}: {device} was taken out; its last case is in the store's folder `lost`",
+                "{}: {device} was removed; its last case is in the store's folder `lost`",
                 style("LOST").red().bold()
             ));
         }

@@ -85,10 +85,10 @@ pub struct Common {
     /// Memory that must be free on a GPU for each of its workers, in MiB.
     #[arg(long, default_value_t = 768)]
     gpu_memory: u64,
-    /// Time in which a new worker must have opened its device and run a kernel. After that the device is lost.
+    /// Time limit for a new worker to open its device and run a kernel. After that the device is lost.
     #[arg(long = "open-timeout", default_value = "60s", value_parser = duration)]
     opening: Duration,
-    /// Report kernels that access the buffer outside of a view (simulated devices).
+    /// Report kernels that access a buffer outside its view (simulated devices).
     #[arg(long)]
     exact_views: bool,
 }
@@ -109,7 +109,7 @@ impl Common {
     }
 }
 
-/// How many threads a command has.
+/// The parallelism of a command.
 #[derive(Debug, Clone, clap::Args)]
 pub struct JobsArg {
     /// Workers per device; the GPUs of `--device cuda` share them. By default one per core, and on GPUs at most four each.

@@ -12,7 +12,7 @@ use crate::exit_code::Exit;
 const COMMANDS: [(&str, &str); 6] = [
     ("demo", "a tour: one failing case, from replay to report"),
     ("hunt --time 60s", "look for inputs that break candle"),
-    ("findings summary", "what was found, and what to do next"),
+    ("findings summary", "the findings, and the next steps"),
     ("replay ID", "run a finding again"),
     ("triage", "decide on each new finding"),
     ("--help", "all commands"),

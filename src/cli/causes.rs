@@ -15,12 +15,12 @@ use crate::store::Finding;
 /// Arguments of `snuffer causes`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Show all of this cause: its name, or a part of its name that no other has.
+    /// Show all of this cause: its name, or a unique part of its name.
     name: Option<String>,
     /// Explain the regressions instead of the findings of a store.
     #[arg(long)]
     kept: bool,
-    /// List the causes that explain none of them, too.
+    /// Also list causes that explain none of them.
     #[arg(long, conflicts_with_all = ["name", "json"])]
     all: bool,
     /// Print JSON, one object per line.
@@ -123,7 +123,7 @@ fn list(explained: &[Explained], all: &[RootCause], args: &Args, findings: &[(St
     }
     let rest = &rest[0];
     if !rest.findings.is_empty() {
-        println!("\n{} that no cause explains", console::count(rest.findings.len(), what));
+        println!("\n{} without a known cause", console::count(rest.findings.len(), what));
     }
     for name in &rest.findings {
         let finding = findings.iter().find(|(own, _)| own == name);

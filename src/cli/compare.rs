@@ -24,18 +24,17 @@ use crate::store::write_atomically;
 /// Arguments of `snuffer compare`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The candle to compare with: a release such as `0.11.0`, a checkout of candle's repository or a folder with some of its crates, or
-    /// patches of the release under test.
+    /// The base: a release such as `0.11.0`, a checkout or some of its crates, or a folder of patches.
     base: String,
     /// The candle to test, named in the same way.
     head: String,
     #[command(flatten)]
     common: Common,
-    /// Only the op with this name, or each op whose name has this in it or fits it, such as `loss.*`; repeatable.
+    /// Only ops whose name contains or matches this, such as `loss.*`; repeatable.
     #[arg(long, value_delimiter = ',')]
     ops: Vec<Pattern>,
-    /// How long to draw cases, such as `5m`. By default 60 s, or no limit with `--cases`. Regressions and the minimization of what was
-    /// found come on top.
+    /// How long to draw cases, such as `5m`. By default 60 s, or no limit with `--cases`. Running regressions and minimizing take
+    /// extra time.
     #[arg(long, value_parser = duration)]
     time: Option<Duration>,
     /// How many cases to draw.
@@ -51,10 +50,10 @@ pub struct Args {
     minimize: Duration,
     #[command(flatten)]
     known: KnownArg,
-    /// What to print: text, Markdown for a comment on a pull request, JSON, or SARIF for code scanning.
+    /// Output format: text, Markdown for a comment on a pull request, JSON, or SARIF for code scanning.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
-    /// Also write it to this file, in the format that its ending names: `.txt`, `.md`, `.json` or `.sarif`; repeatable.
+    /// Also write the result to this file; the extension selects the format: `.txt`, `.md`, `.json` or `.sarif`; repeatable.
     #[arg(long, short, value_parser = output)]
     output: Vec<(PathBuf, Format)>,
 }
@@ -86,7 +85,7 @@ fn output(path: &str) -> Result<(PathBuf, Format), String> {
         Some("md") => Format::Markdown,
         Some("json") => Format::Json,
         Some("sarif") => Format::Sarif,
-        _ => return Err("let it end in .txt, .md, .json or .sarif, which says the format".to_string()),
+        _ => return Err("the extension selects the format: use .txt, .md, .json or .sarif".to_string()),
     };
     Ok((path, format))
 }

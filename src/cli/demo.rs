@@ -19,7 +19,7 @@ use tour::{Ended, Tour};
 pub struct Args {
     #[command(flatten)]
     devices: DevicesArg,
-    /// Folder for what the demo makes. By default a new temporary folder, which is printed.
+    /// Folder for the demo's files. By default a new temporary folder, which is printed.
     #[arg(long)]
     into: Option<PathBuf>,
     /// Do not open the page in a browser.

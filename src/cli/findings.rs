@@ -25,13 +25,13 @@ enum Command {
     List(list::Args),
     /// Show one finding.
     Show {
-        /// Its name, its id, or a part of its name that no other has; or its file; `-` reads standard input.
+        /// Its name, its id, or a unique part of its name; or its file; `-` reads standard input.
         name: String,
         /// Print JSON, as `list` does.
         #[arg(long)]
         json: bool,
     },
-    /// Sum up: how much ran, what was found by rank and by likely cause, the worst findings.
+    /// Summarize the runs, the findings by rank and likely cause, and the worst findings.
     Summary(FormatArg),
     /// Group findings that likely have the same cause.
     Similar(similar::Args),

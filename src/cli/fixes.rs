@@ -57,7 +57,7 @@ enum Command {
 struct ProveArgs {
     /// Only the fixes of these causes.
     names: Vec<String>,
-    /// Also prove again what is proven.
+    /// Also prove already proven fixes again.
     #[arg(long)]
     again: bool,
     #[command(flatten)]
@@ -220,13 +220,12 @@ fn is_current(proof: &Proof, name: &str, fix: &Fix, devices: &[Device]) -> bool 
 }
 
 fn say(what: &str, proof: &Proof) {
-    let Proof { run, mends, leaves, breaks, .. } = proof;
     let word = if proof.holds() { "proven" } else { "OPEN" };
-    println!("{word:<8}  {what}: of {run} it mends {}, leaves {}, breaks {}", mends.len(), leaves.len(), breaks.len());
-    for name in leaves {
+    println!("{word:<8}  {what}: {proof}");
+    for name in &proof.leaves {
         println!("          leaves {name}");
     }
-    for name in breaks {
+    for name in &proof.breaks {
         println!("          breaks {name}");
     }
 }

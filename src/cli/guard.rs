@@ -145,7 +145,7 @@ fn known_causes(causes: &[RootCause], call: &guard::Call, op: &str, device: Devi
     let met = causes.iter().filter(|cause| cause.may_meet(op, &case, device));
     let text = |cause: &RootCause| {
         let instead = cause.workaround.as_deref().map_or_else(String::new, |what| format!(" {}", what.trim()));
-        format!("{}: candle {CANDLE} has a known mistake here: {}.{instead}", op.name, cause.title)
+        format!("{}: candle {CANDLE} has a known bug here: {}.{instead}", op.name, cause.title)
     };
     met.map(text).collect()
 }

@@ -41,7 +41,7 @@ pub struct Args {
     /// Hunt again whenever a file of `--kernels` is saved, until an interrupt.
     #[arg(long, requires = "kernels", conflicts_with = "resume")]
     watch: bool,
-    /// Only the op with this name, or each op whose name has this in it or fits it, such as `loss.*`; repeatable.
+    /// Only ops whose name contains or matches this, such as `loss.*`; repeatable.
     #[arg(long, value_delimiter = ',')]
     ops: Vec<Pattern>,
     /// How long to hunt, such as `60s`. By default 60 s, or no limit with `--cases`.
@@ -72,7 +72,7 @@ pub struct Args {
     inject: u64,
     #[command(flatten)]
     shown: Shown,
-    /// Begin on the devices that are there, and take in the others when standard input ends. Its end is the end of their
+    /// Start on the available devices, and add the others when standard input ends. Its end is the end of their
     /// set-up.
     #[arg(long, hide = true, conflicts_with_all = ["devices", "resume", "kernels"])]
     while_setting_up: bool,

@@ -107,7 +107,7 @@ fn by_cause(folder: &Path, findings: &[(String, Finding)], known: &KnownFailures
     write_atomically(&folder.join("README.md"), list.as_bytes())?;
     let rest = by_cause.get(&None).map_or(0, Vec::len);
     println!("{} in {}", console::count(written, "report"), folder.display());
-    println!("{} that no cause explains; `snuffer causes` lists them", console::count(rest, "finding"));
+    println!("{} without a known cause; `snuffer causes` lists them", console::count(rest, "finding"));
     Ok(Exit::Clean)
 }
 

@@ -103,7 +103,7 @@ fn one(ops: &[&'static Op]) -> Result<&'static Op, UsageError> {
         [op] => Ok(op),
         _ => {
             let names: Vec<&str> = ops.iter().map(|op| op.name).collect();
-            Err(UsageError(format!("--example takes one op; this name fits {}", names.join(", "))))
+            Err(UsageError(format!("--example needs one op; this name matches {}", names.join(", "))))
         }
     }
 }

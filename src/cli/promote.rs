@@ -12,7 +12,7 @@ use crate::store::{Finding, write_atomically};
 /// Arguments of `snuffer findings promote`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The finding's name, its id, or a part of its name that no other has; or its file; `-` reads standard input.
+    /// The finding's name, its id, or a unique part of its name; or its file; `-` reads standard input.
     pub name: String,
     /// What happens, in a sentence. Its first words become the regression's name.
     #[arg(long)]
@@ -54,7 +54,7 @@ pub fn keep(regression: &Regression, to: &Path) -> anyhow::Result<PathBuf> {
     let path = regression::path(to, &name);
     let folder = path.parent().unwrap_or(to);
     if folder.exists() {
-        let message = format!("{} exists already: use another title, or edit that regression", folder.display());
+        let message = format!("{} already exists: use another title, or edit that regression", folder.display());
         return Err(UsageError(message).into());
     }
     let text = regression.to_text();

@@ -22,8 +22,7 @@ use crate::report::{self, Answer, Blame};
 #[derive(Debug, clap::Args)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a flag of its own on the command line")]
 pub struct Args {
-    /// A file with a case, finding or regression, or a finding of the store: its name, its id, or a part of its name that no
-    /// other has; `-` reads standard input.
+    /// A file with a case, finding or regression, or a finding of the store: its name, its id, or a unique part of its name; `-` reads standard input.
     case: PathBuf,
     #[command(flatten)]
     common: Common,
@@ -33,7 +32,7 @@ pub struct Args {
     candle: CandleArg,
     #[command(flatten)]
     kernels: KernelsArg,
-    /// Find the call at fault, forward or backward, by running ever longer parts of the case.
+    /// Find the call at fault, forward or backward, by running longer and longer prefixes of the case.
     #[arg(long)]
     blame: bool,
     /// Find the calls that turn finite values into NaN or infinity, forward and backward, on each device.

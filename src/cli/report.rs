@@ -20,7 +20,7 @@ use crate::store::{Finding, keep_program, regression, write_atomically};
 /// Arguments of `snuffer report`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The finding: its name, its id, or a part of its name that no other has. Or a cause, which its plainest finding shows.
+    /// The finding: its name, its id, or a unique part of its name. Or a cause, which its plainest finding shows.
     name: String,
     /// Folder for reports and their crates.
     #[arg(long, default_value = "reports")]
@@ -28,12 +28,12 @@ pub struct Args {
     /// Where the crates are built.
     #[arg(long, default_value = "target/reproductions")]
     target: PathBuf,
-    /// Leave out the program: its first build takes minutes.
+    /// Omit the program: its first build takes minutes.
     #[arg(long)]
     no_program: bool,
     #[command(flatten)]
     known: KnownArg,
-    /// Also find the candle release since which it fails on the CPU; builds several releases.
+    /// Also find the first candle release in which it fails on the CPU; builds several releases.
     #[arg(long)]
     since: bool,
     /// Time limit of the program.
@@ -119,7 +119,7 @@ fn chosen<'a>(args: &Args, known: &'a KnownFailures, store: &StoreArg) -> anyhow
     let how = match kept.min_by_key(|(name, kept)| (kept.case.complexity(), name)) {
         Some((name, _)) => {
             let path = regression::path(&args.known.folder(), name);
-            format!("`snuffer import {}` makes one of its regression", path.display())
+            format!("`snuffer import {}` creates one from its regression", path.display())
         }
         None => format!("`snuffer causes {}` shows what it explains", cause.name),
     };

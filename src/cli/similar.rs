@@ -13,7 +13,7 @@ use crate::store::Finding;
 /// Arguments of `snuffer findings similar`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Show only the group of this finding: its name, its id, or a part of its name that no other has.
+    /// Show only the group of this finding: its name, its id, or a unique part of its name.
     name: Option<String>,
     /// Print JSON, one object per line.
     #[arg(long)]

@@ -128,7 +128,7 @@ impl Group<'_> {
         println!("{name}\n");
         show(name, finding, known, shell)?;
         if !others.is_empty() {
-            println!("\nlikely of the same cause:");
+            println!("\nlikely the same cause:");
             for (name, _) in others {
                 println!("    {name}");
             }

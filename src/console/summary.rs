@@ -48,7 +48,7 @@ fn found_lines(found: &Found) -> Vec<String> {
     lines.extend((more > 0).then(|| format!("        and {more} more")));
     let (shown, rest) = found.top_causes();
     if !shown.is_empty() {
-        lines.push("\nknown causes, with how many findings each explains".to_string());
+        lines.push("\nknown causes, with the number of findings of each".to_string());
     }
     for group in shown {
         let text = wrapped(&group.text(), width() - HEAD).join(&format!("\n{:HEAD$}", ""));

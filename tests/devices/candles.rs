@@ -89,7 +89,7 @@ fn a_patch_is_found_and_the_release_does_not_show_it() {
     let shown = text(&snuffer(&own, &format!("findings show {name}")).stdout);
     assert!(shown.contains(&format!("--candle {typed}")) && shown.contains("\ncandle    candle "), "{shown}");
     let report = snuffer(&store, &format!("report {finding}"));
-    assert_eq!((code(&report), text(&report.stderr).contains("reports are of candle")), (1, true));
+    assert_eq!((code(&report), text(&report.stderr).contains("reports are only for candle")), (1, true));
 
     // A campaign goes on with the same candle only, and regressions are those of the patched one.
     let other = snuffer(&own, "hunt --resume --cases 2 --device cpu");

@@ -111,7 +111,7 @@ fn a_wedged_gpu_is_taken_out_of_a_hunt_which_goes_on_with_the_other(_: Device) {
     let shown = text(&output.stdout);
     assert_eq!(code(&output), 3, "{shown}{}", text(&output.stderr));
     for said in
-        ["lost    cuda:1, after tensor.sin", "cuda:1 is wedged: a new process runs no kernel", "goes on with cuda:0"]
+        ["lost    cuda:1, after tensor.sin", "cuda:1 is wedged: a new process runs no kernel", "continues with cuda:0"]
     {
         assert!(shown.contains(said), "{said}: {shown}");
     }
@@ -129,7 +129,7 @@ fn a_wedged_gpu_is_taken_out_of_a_hunt_which_goes_on_with_the_other(_: Device) {
     let resume = [&["--resume", "--device=cuda", "--cases=40"][..], &quick].concat();
     let (output, record) = hunt(store.path(), &resume, &variables);
     let shown = text(&output.stdout);
-    assert!(code(&output) == 3 && shown.contains("the hunt goes on with cuda:0"), "{shown}{}", text(&output.stderr));
+    assert!(code(&output) == 3 && shown.contains("the hunt continues with cuda:0"), "{shown}{}", text(&output.stderr));
     let before = cases_on(&record, "cuda:1");
     assert_eq!((record.next, &record.lost[..]), (640, &["cuda:1".to_string()][..]));
     let (output, record) = hunt(store.path(), &resume, &[]);

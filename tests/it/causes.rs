@@ -95,7 +95,7 @@ fn the_commands_show_causes_and_build_fixes() {
     };
     let (status, shown) = run(&["causes", "--kept"]);
     assert_eq!(status, 0, "{shown}");
-    assert!(shown.contains("1 regression that no cause explains\ntensor.repeat/zero-factor-ignored\n"), "{shown}");
+    assert!(shown.contains("1 regression without a known cause\ntensor.repeat/zero-factor-ignored\n"), "{shown}");
     let (status, shown) = run(&["causes", "chunk-into"]);
     assert!(
         status == 0 && shown.contains("+            bail!") || shown.contains("+        if chunks == 0 {"),

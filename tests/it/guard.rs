@@ -187,7 +187,7 @@ fn the_command_checks_the_tensors_of_a_file() {
         (
             &["--op", "tensor.norm", "--input", "x=halves"],
             0,
-            "fine     tensor.norm: within its contract\nwarning  tensor.norm: candle 0.11.1 has a known mistake here: norm of f16",
+            "fine     tensor.norm: within its contract\nwarning  tensor.norm: candle 0.11.1 has a known bug here: norm of f16",
         ),
         (&["--op", "loss.nl", "--input", "inp=logits"], 1, "there is no op `loss.nl`; did you mean `loss.nll`?"),
         (&[], 1, "say what to check"),

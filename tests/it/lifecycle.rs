@@ -174,7 +174,7 @@ fn promote_writes_a_regression_that_is_named_after_its_op_and_title() {
     let kept = read(&folder.path().join("corpora/regressions")).expect("regressions");
     assert!(kept.len() == 1 && path.contains(&kept[0].0) && kept[0].1.title == title, "{kept:?}");
     let (code, printed) = promote(&["--title", title]);
-    assert!(code == Some(1) && printed.contains("exists already: use another title"), "{printed}");
+    assert!(code == Some(1) && printed.contains("already exists: use another title"), "{printed}");
 }
 
 #[test]

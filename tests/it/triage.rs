@@ -25,7 +25,7 @@ fn findings_of_one_cause_are_decided_together() {
     let (code, printed) = snuffer(folder.path(), &["triage"], "m\nwontfix\ntoo slow\n\ns\n");
     assert_eq!(code, Some(0), "{printed}");
     for expected in
-        ["3 new findings in 2 groups", "== group 1 of 2", "in l_out", "likely of the same cause:", "1 new finding left"]
+        ["3 new findings in 2 groups", "== group 1 of 2", "in l_out", "likely the same cause:", "1 new finding left"]
     {
         assert!(printed.contains(expected), "{expected} is not in {printed}");
     }

@@ -15,8 +15,8 @@ use crate::tensor::DType;
 /// The candle that workers have, if one is named.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct CandleArg {
-    /// Test this candle instead: a release such as `0.11.0`, a checkout of candle's repository or a folder with some of its crates, a
-    /// folder of patches of the release under test, or `fixes` of causes (`fixes:NAME,NAME` for some). Its workers are built once, in minutes.
+    /// Test this candle instead: a release such as `0.11.0`, a checkout or some of its crates, a folder of patches, or `fixes`
+    /// (`fixes:NAME,NAME` for some). Its workers are built once, in minutes.
     #[arg(long = "candle", help_heading = "Candle under test", id = "candle", value_name = "WHAT")]
     pub named: Option<String>,
 }

@@ -11,12 +11,12 @@ use crate::oracle::{ORACLES, Rank, Signature};
 use crate::store::Finding;
 use crate::store::regression::{Regression, Status, TriageState};
 
-/// Which findings or regressions a command is about.
+/// The findings or regressions to act on.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Chosen {
-    /// Only those whose name is this, has it in it, or fits it, such as `tensor.*--panic*`.
+    /// Only those whose name contains or matches this, such as `tensor.*--panic*`.
     pattern: Option<Pattern>,
-    /// Only those of ops whose name is this, has it in it, or fits it; repeatable.
+    /// Only those of ops whose name contains or matches this; repeatable.
     #[arg(long, value_delimiter = ',')]
     ops: Vec<Pattern>,
     /// Only those of this rank, oracle or kind, such as `memory`, `gradient` or `wrong value`; repeatable.
@@ -27,7 +27,7 @@ pub struct Chosen {
     status: Vec<Standing>,
 }
 
-/// Which findings a command is about.
+/// The findings to act on.
 #[derive(Debug, Clone, clap::Args)]
 pub struct ChosenFindings {
     #[command(flatten)]
@@ -123,7 +123,7 @@ impl Chosen {
         match self.kind.iter().find(|wanted| !there.contains(&plain(wanted))) {
             Some(wanted) => {
                 let there: Vec<&str> = there.iter().map(String::as_str).collect();
-                Err(UsageError(format!("nothing is of the kind `{wanted}`; there are {}", there.join(", "))))
+                Err(UsageError(format!("no finding has the kind `{wanted}`; known kinds: {}", there.join(", "))))
             }
             None => Ok(()),
         }

@@ -9,7 +9,7 @@ use crate::store::regression::{self, Regression};
 /// The regressions of a command.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct KnownArg {
-    /// Folder of regressions, which define known findings. By default those that this build was made with, and those in
+    /// Folder of regressions, which define known findings. By default those built into snuffer, and those in
     /// `corpora/regressions` of this folder or the nearest above.
     #[arg(long, global = true, help_heading = "Store", display_order = 1001)]
     known: Option<PathBuf>,

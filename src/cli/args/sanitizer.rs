@@ -18,7 +18,7 @@ pub fn usable(tool: Option<Sanitizer>, devices: &[Device]) -> Result<Option<Sani
     let Some(name) = tool else { return Ok(None) };
     if !devices.iter().any(|&device| Sanitizer::of(device, tool).is_some()) {
         return Err(UsageError(format!(
-            "--sanitizer {name} needs a GPU: add `--device cuda:0`; a simulated device checks by itself, without the option"
+            "--sanitizer {name} needs a GPU: add `--device cuda:0`; a simulated device needs no --sanitizer, as it checks every access"
         )));
     }
     Sanitizer::check().map_err(|problem| UsageError(problem.to_string()))?;

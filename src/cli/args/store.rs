@@ -95,7 +95,7 @@ fn in_file(path: &Path) -> anyhow::Result<(String, Finding)> {
 pub fn check_release(finding: &Finding) -> Result<(), UsageError> {
     let problem = match (&finding.origin.kernels, &finding.origin.candle) {
         (Some(edited), _) => format!("the edited {edited}; no release of candle shows it"),
-        (_, Some(candle)) => format!("{candle}; reports are of candle {}", crate::CANDLE),
+        (_, Some(candle)) => format!("{candle}; reports are only for candle {}", crate::CANDLE),
         (None, None) => return Ok(()),
     };
     Err(UsageError(format!("{} is a finding of {problem}", finding.signature)))

@@ -55,8 +55,7 @@ pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
 
 /// The file about all causes.
 fn text(all: &BTreeMap<String, Since>) -> anyhow::Result<String> {
-    let mut text =
-        String::from("# Since which release of candle each cause is there. Written by `snuffer bisect --causes`.\n");
+    let mut text = String::from("# The first candle release with each cause. Written by `snuffer bisect --causes`.\n");
     for (name, since) in all {
         write!(text, "\n[{name}]\n{}", toml::to_string_pretty(since)?)?;
     }

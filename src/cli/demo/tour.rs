@@ -55,7 +55,7 @@ const STEPS: [Step; 5] = [
         ends: Exit::Findings,
     },
     Step {
-        shows: "Report it to candle. --no-program leaves out the program that\n\
+        shows: "Report it to candle. --no-program omits the program that\n\
                 shows it: building candle takes minutes.",
         command: "report FINDING --store STORE --into REPORTS --no-program",
         has_devices: false,

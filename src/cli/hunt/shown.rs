@@ -11,7 +11,7 @@ use crate::store::{Record, Tally, write_atomically};
 /// How a campaign is shown.
 #[derive(Debug, clap::Args)]
 pub struct Shown {
-    /// Show all of each finding, and also findings that the store has already.
+    /// Show all of each finding, and also findings that are already in the store.
     #[arg(long, short)]
     verbose: bool,
     /// Print events as JSON lines.
@@ -20,10 +20,10 @@ pub struct Shown {
     /// Also write the summary of the new findings to this file, as Markdown.
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
-    /// What ends the command with exit code 2: any failure, or only a finding that is new: neither a cause nor a regression explains it.
+    /// Exit with code 2 for any failure, or only for a new finding, which neither a cause nor a regression explains.
     #[arg(long, value_enum, default_value_t = FailOn::Any)]
     fail_on: FailOn,
-    /// The least bad rank that ends the command with exit code 2: memory, wrong, crash, refusal or limit, the worst first.
+    /// The least severe rank that ends the command with exit code 2: memory, wrong, crash, refusal or limit, the worst first.
     #[arg(long, value_name = "RANK", default_value = "limit")]
     fail_rank: Rank,
     #[command(flatten)]

@@ -20,7 +20,7 @@ pub struct Args {
     files: Vec<PathBuf>,
     #[command(flatten)]
     common: Common,
-    /// Only the op with this name, or each op whose name has this in it or fits it, such as `loss.*`; repeatable.
+    /// Only ops whose name contains or matches this, such as `loss.*`; repeatable.
     #[arg(long, value_delimiter = ',')]
     ops: Vec<Pattern>,
     /// How many cases to run.
@@ -32,7 +32,7 @@ pub struct Args {
     /// Seed of all cases.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// The index of the first case, to go on where a run was stopped.
+    /// The index of the first case, to resume a stopped run.
     #[arg(long, default_value_t = 0)]
     first: u64,
     #[command(flatten)]
@@ -76,7 +76,7 @@ impl FromStr for OfDevice {
         let (whose, value) = text.split_once('=').ok_or("write DEVICE:NAME=VALUE")?;
         let (device, name) = whose.rsplit_once(':').ok_or("write DEVICE:NAME=VALUE")?;
         let known = VARIABLES.into_iter().find(|known| *known == name);
-        let name = known.ok_or_else(|| format!("`{name}` is none of {}", VARIABLES.join(", ")))?;
+        let name = known.ok_or_else(|| format!("`{name}` is not one of {}", VARIABLES.join(", ")))?;
         Ok(Self(device.parse()?, (name, value.into())))
     }
 }

@@ -19,7 +19,7 @@ pub struct Args {
 pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
     let named = args.candle.named.as_deref().unwrap_or(crate::CANDLE);
     let folder = fuzz_package(named, args.device)?
-        .ok_or_else(|| UsageError(format!("{named} is the release under test; leave out --candle")))?;
+        .ok_or_else(|| UsageError(format!("{named} is the release under test; omit --candle")))?;
     println!("{}\n{}", folder.display(), args.candle.store(store)?.path().display());
     Ok(Exit::Clean)
 }

@@ -38,7 +38,7 @@ struct RecordArgs {
     /// How many cases to draw on the simulated device `sim:0`, to choose those of each kernel from.
     #[arg(long, default_value_t = 40_000)]
     cases: u64,
-    /// Only ops with this name, or each op whose name has this in it or fits it; repeatable.
+    /// Only ops whose name contains or matches this; repeatable.
     #[arg(long, value_delimiter = ',')]
     ops: Vec<Pattern>,
     /// Seed of the cases.
@@ -85,7 +85,7 @@ fn run_record(args: &RecordArgs) -> anyhow::Result<Exit> {
     let on_vector = console::bar(chosen.cases.len() + crate::golden::forms().len());
     let recorded = record(&mut worker, &chosen, args.stand_in, &args.into, &on_vector)?;
     println!(
-        "recorded {} forms and {} cases of {} kernels in {}; {} forms are refused, {} cases left out",
+        "recorded {} forms and {} cases of {} kernels in {}; {} forms are rejected, {} cases left out",
         recorded.forms,
         recorded.cases,
         chosen.kernels,

@@ -51,7 +51,7 @@ fn cited(base: &Sources, head: &Sources) -> anyhow::Result<()> {
                 None => ("nowhere", format!("candle {CANDLE} does not have it")),
                 Some(Became::Same) => ("same", String::new()),
                 Some(Became::Moved(line)) => ("moved", format!("line {line} has the same code")),
-                Some(Became::Changed(name)) => ("changed", format!("`{name}` has other code; read it again")),
+                Some(Became::Changed(name)) => ("changed", format!("`{name}` has changed; reread it")),
                 Some(Became::Gone) => ("gone", "find what replaced it".to_string()),
             };
             *counts.entry(word).or_default() += 1;

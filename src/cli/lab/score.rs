@@ -19,7 +19,7 @@ pub struct Args {
     /// Change candle's host code, with the worker that `cargo xtask host-mutants` builds, instead of its kernels.
     #[arg(long, conflicts_with = "candle")]
     host: bool,
-    /// Only the op with this name, or each op whose name has this in it or fits it, such as `loss.*`; repeatable.
+    /// Only ops whose name contains or matches this, such as `loss.*`; repeatable.
     #[arg(long, value_delimiter = ',')]
     ops: Vec<Pattern>,
     /// How many mutants to make.

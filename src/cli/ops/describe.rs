@@ -101,7 +101,7 @@ fn contract(op: &'static Op) -> Vec<String> {
     for (what, reasons) in [
         ("It must be an Err", refused),
         ("It may be an Err", refusable),
-        ("The result is not specified, but the call returns or is an Err, on every device alike", unspecified),
+        ("The result is not specified, but all devices must agree on Ok or Err", unspecified),
     ] {
         if !reasons.is_empty() {
             lines.push(format!("{what}: {}.", list(reasons)));
