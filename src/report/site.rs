@@ -69,7 +69,7 @@ pub fn site<'a>(contents: &'a Contents) -> Result<Vec<Page>, Error> {
     let index = index::page(contents, &entries);
     let mut pages = vec![
         ("index.html".to_string(), render(&templates, "index.html", "", &index)?),
-        ("coverage.html".to_string(), render(&templates, "coverage.html", "", &coverage::page(&sources))?),
+        ("coverage.html".to_string(), render(&templates, "coverage.html", "", &coverage::page(&contents.campaigns, &sources))?),
         ("trends.html".to_string(), render(&templates, "trends.html", "", &trends::page(&contents.campaigns))?),
         ("site.css".to_string(), include_str!("site/site.css").to_string()),
         ("site.js".to_string(), include_str!("site/site.js").to_string()),
