@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::{KnownArg, StoreArg, UsageError};
 use crate::candles::fixed;
-use crate::causes::{KnownFailures, Link, RootCause, Sighting};
+use crate::causes::{FixState, KnownFailures, Link, RootCause, Sighting};
 use crate::console;
 use crate::exit_code::Exit;
 use crate::oracle::Rank;
@@ -28,18 +28,6 @@ pub struct Args {
     json: bool,
     #[command(flatten)]
     known: KnownArg,
-}
-
-/// How far the fix of a cause is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-enum FixState {
-    /// It has none.
-    None,
-    /// Its proof is missing, or does not hold.
-    Unproven,
-    /// It makes all that the cause explains pass, and breaks nothing.
-    Proven,
 }
 
 /// A cause, and what it explains. One line is of what no cause explains: it has neither a name nor a title.
@@ -144,12 +132,8 @@ impl<'a> Explained<'a> {
     fn of(cause: &'a RootCause) -> Self {
         let RootCause { name, title, rank, at, upstream, since, .. } = cause;
         let since = since.as_ref().map(|since| since.release.to_string());
-        let fix = match (cause.is_proven(), &cause.fix) {
-            (_, None) => FixState::None,
-            (false, Some(_)) => FixState::Unproven,
-            (true, Some(_)) => FixState::Proven,
-        };
-        Self { name: Some(name), title: Some(title), rank: *rank, at, since, upstream, fix, findings: Vec::new() }
+        let (fix, findings) = (cause.fix_state(), Vec::new());
+        Self { name: Some(name), title: Some(title), rank: *rank, at, since, upstream, fix, findings }
     }
 
     fn of_nothing() -> Self {
