@@ -1,6 +1,7 @@
 //! Shows campaigns: progress and lines for people, or events as JSON lines for machines.
 
 mod event;
+mod labelled;
 mod line;
 mod shell;
 mod stdout;
@@ -23,6 +24,7 @@ use crate::report::{Summary, sentence};
 use crate::store::{Finding, Record, Unchecked, id};
 
 pub use event::Event;
+pub use labelled::labelled;
 pub use line::{headed, under_a_name};
 pub use shell::Shell;
 pub use stdout::print;

@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::check_lacking;
 use super::{CandleArg, Common, KernelsArg, KnownArg, SanitizerArg, StoreArg, UsageError, cases, usable};
 use crate::case::Case;
+use crate::console;
 use crate::device::Device;
 use crate::exec::{Build, CandleUnderTest, Deadline, DeviceBehaviour, EditedKernels, Executor, Worker, WorkerSpec};
 use crate::exit_code::Exit;
@@ -145,7 +146,7 @@ pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
     if args.json {
         println!("{}", serde_json::to_string(&Replayed::new(&evidence, &verdict, answer))?);
     } else {
-        print!("{}", report::replay(&evidence, &verdict, &answer));
+        print!("{}", console::labelled(&report::replay(&evidence, &verdict, &answer)));
     }
     if args.blame {
         // A device that delivers its error late would charge it to a call that is not at fault.

@@ -15,9 +15,13 @@ const WORD: usize = 7;
 
 /// How many columns a line may have: the variable `COLUMNS`, or else the terminal decides.
 pub fn width() -> usize {
+    columns().unwrap_or(USUAL).clamp(COLUMNS.0, COLUMNS.1)
+}
+
+/// How many columns there are, if anything says it.
+pub fn columns() -> Option<usize> {
     let variable = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
-    let terminal = || Term::stdout().size_checked().map(|(_, columns)| usize::from(columns));
-    variable.or_else(terminal).unwrap_or(USUAL).clamp(COLUMNS.0, COLUMNS.1)
+    variable.or_else(|| Term::stdout().size_checked().map(|(_, columns)| usize::from(columns)))
 }
 
 /// `text` without what does not fit into `width` columns.
