@@ -11,7 +11,7 @@ mod sighting;
 mod since;
 mod upstream;
 
-pub use fix::{Edit, Fix, kept};
+pub use fix::{Edit, Fix, FixState, kept};
 pub use folder::{FOLDER, SINCE, file, folder};
 pub use known_failures::{Explanation, KnownFailures};
 pub use predicate::Predicate;

@@ -1,6 +1,7 @@
 //! Shows campaigns: progress and lines for people, or events as JSON lines for machines.
 
 mod event;
+mod labelled;
 mod line;
 mod shell;
 mod stdout;
@@ -23,7 +24,8 @@ use crate::report::{Summary, sentence};
 use crate::store::{Finding, Record, Unchecked, id};
 
 pub use event::Event;
-pub use line::{fitted, headed, labelled, shortened, under_a_name, width, word, wrapped};
+pub use labelled::labelled;
+pub use line::{headed, shortened, under_a_name, width, with_label, word, wrapped};
 pub use shell::Shell;
 pub use stdout::{finish, print, print_to};
 pub use summary::{count, text as summary};

@@ -1,13 +1,14 @@
 //! Coverage of candle's CUDA kernels on a simulated device: blocks entered and branch edges taken, by kernel.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-/// Counts of every kernel that was launched, and how many kernels each module has.
+/// Counts of every kernel that was launched, and the kernels that there are.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Coverage {
-    /// How many kernels each module has, by its source file.
-    pub modules: BTreeMap<String, u64>,
+    /// The names of the kernels that were loaded, by source file. Not their number: modules of one file have different kernels, since a
+    /// header is the file of every module that includes it first, and each process loads only some of them.
+    pub loaded: BTreeMap<String, BTreeSet<String>>,
     /// What was executed, by source file and kernel.
     pub kernels: BTreeMap<(String, String), Kernel>,
 }
@@ -67,12 +68,14 @@ impl Kernel {
 impl Coverage {
     /// Whether no simulated device executed anything.
     pub fn is_empty(&self) -> bool {
-        self.modules.is_empty()
+        self.loaded.is_empty()
     }
 
     /// Adds the counts of `other`.
     pub fn merge(&mut self, other: &Self) {
-        self.modules.extend(other.modules.iter().map(|(file, count)| (file.clone(), *count)));
+        for (file, names) in &other.loaded {
+            self.loaded.entry(file.clone()).or_default().extend(names.iter().cloned());
+        }
         for (name, kernel) in &other.kernels {
             self.kernels.entry(name.clone()).or_default().merge(kernel);
         }
@@ -88,8 +91,8 @@ impl Coverage {
 
     fn line(&mut self, line: &str) -> Option<()> {
         match line.split('\t').collect::<Vec<_>>().as_slice() {
-            ["module", file, count] => {
-                self.modules.insert((*file).to_string(), count.parse().ok()?);
+            ["loaded", file, names] => {
+                self.loaded.entry((*file).to_string()).or_default().extend(names.split(',').map(String::from));
             }
             ["kernel", file, name, launches, blocks, branches] => {
                 let fields = |list: &str| list.split(',').filter(|field| !field.is_empty()).map(String::from).collect();
@@ -114,8 +117,9 @@ impl Coverage {
     /// The text form.
     pub fn to_text(&self) -> String {
         let mut text = String::new();
-        for (file, count) in &self.modules {
-            let _ = writeln!(text, "module\t{file}\t{count}");
+        for (file, names) in &self.loaded {
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            let _ = writeln!(text, "loaded\t{file}\t{}", names.join(","));
         }
         for ((file, name), kernel) in &self.kernels {
             let blocks: Vec<String> = kernel.blocks.iter().map(u64::to_string).collect();

@@ -22,3 +22,6 @@ pub use merge::Merged;
 pub use platform::Platform;
 pub use record::{Counts, Failure, IsRunning, Log, Record, Tally, read_coverage};
 pub use reproduction::{Reproduction, Unchecked};
+
+/// The folder of the store if nothing names one.
+pub const DEFAULT: &str = "findings";

@@ -1,5 +1,6 @@
 //! A fix: edits of candle's crates, without a line of candle. A place and a hash name the lines that an edit replaces.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Edits that fix a cause.
@@ -25,6 +26,18 @@ pub struct Edit {
     pub hash: String,
     /// The new lines. A line `{0}` is the first of the replaced lines, as it is.
     pub with: String,
+}
+
+/// How far the fix of a cause is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum FixState {
+    /// It has none.
+    None,
+    /// Its proof is missing, or does not hold.
+    Unproven,
+    /// It makes all that the cause explains pass, and breaks nothing.
+    Proven,
 }
 
 impl Fix {

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde::Deserialize;
 
 use super::folder::{self, Files, Folder, SINCE};
-use super::{Fix, Link, Predicate, Proof, Sighting, Since, parsed};
+use super::{Fix, FixState, Link, Predicate, Proof, Sighting, Since, parsed};
 use crate::case::{Case, nearest};
 use crate::device::Device;
 use crate::ops::Op;
@@ -140,6 +140,15 @@ impl RootCause {
     /// True if the proof shows that the fix makes all that this explains pass, and breaks nothing.
     pub fn is_proven(&self) -> bool {
         self.fix.is_some() && self.proof.as_ref().is_some_and(Proof::holds)
+    }
+
+    /// How far its fix is.
+    pub fn fix_state(&self) -> FixState {
+        match &self.fix {
+            None => FixState::None,
+            Some(_) if self.is_proven() => FixState::Proven,
+            Some(_) => FixState::Unproven,
+        }
     }
 
     /// True if the failure of this name passes with its fix.

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::{KnownArg, StoreArg, UsageError};
 use crate::candles::fixed;
-use crate::causes::{KnownFailures, Link, RootCause, Sighting};
+use crate::causes::{FixState, KnownFailures, Link, RootCause, Sighting};
 use crate::console;
 use crate::exit_code::Exit;
 use crate::oracle::Rank;
@@ -28,18 +28,6 @@ pub struct Args {
     json: bool,
     #[command(flatten)]
     known: KnownArg,
-}
-
-/// How far the fix of a cause is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-enum FixState {
-    /// It has none.
-    None,
-    /// Its proof is missing, or does not hold.
-    Unproven,
-    /// It makes all that the cause explains pass, and breaks nothing.
-    Proven,
 }
 
 /// A cause, and what it explains. One line is of what no cause explains: it has neither a name nor a title.
@@ -143,12 +131,8 @@ impl<'a> Explained<'a> {
     fn of(cause: &'a RootCause) -> Self {
         let RootCause { name, title, rank, at, upstream, since, .. } = cause;
         let since = since.as_ref().map(|since| since.release.to_string());
-        let fix = match (cause.is_proven(), &cause.fix) {
-            (_, None) => FixState::None,
-            (false, Some(_)) => FixState::Unproven,
-            (true, Some(_)) => FixState::Proven,
-        };
-        Self { name: Some(name), title: Some(title), rank: *rank, at, since, upstream, fix, findings: Vec::new() }
+        let (fix, findings) = (cause.fix_state(), Vec::new());
+        Self { name: Some(name), title: Some(title), rank: *rank, at, since, upstream, fix, findings }
     }
 
     /// A line of a list: how bad it is, how often it was seen, whether it has a fix; under it the name by which it can be shown.
@@ -182,7 +166,7 @@ fn show<'a>(cause: &RootCause, its: impl Iterator<Item = (&'static str, &'a str)
         let words = paragraph.split_whitespace().collect::<Vec<_>>().join(" ");
         println!("{}\n", console::wrapped(&words, console::width()).join("\n"));
     }
-    let line = |label: &str, text: &str| println!("{}", console::labelled(label, text));
+    let line = |label: &str, text: &str| println!("{}", console::with_label(label, text));
     line("name", &cause.name);
     cause.at.iter().for_each(|place| line("at", place));
     cause.since.iter().for_each(|release| line("since", &release.to_string()));

@@ -32,24 +32,28 @@ pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
     for path in counts {
         read_coverage(path, &mut coverage)?;
     }
+    let mut of = "these paths".to_string();
     if args.paths.is_empty() {
-        coverage = of_last_campaign(store)?;
+        let (name, own) = of_last_campaign(store)?;
+        (of, coverage) = (format!("campaign {name}"), own);
     }
     if coverage.is_empty() {
         return Err(UsageError("no simulated device executed anything; add `--device sim:0`".to_string()).into());
     }
-    print!("{}", table(&coverage, args.kernels));
+    print!("candle's kernels that {of} reached\n\n{}", table(&coverage, args.kernels));
     Ok(Exit::Clean)
 }
 
-fn of_last_campaign(store: &StoreArg) -> anyhow::Result<Coverage> {
+/// The name of the last campaign, and its coverage.
+fn of_last_campaign(store: &StoreArg) -> anyhow::Result<(String, Coverage)> {
     let store = store.existing()?;
     let Some((name, _)) = Record::latest(&store.campaigns())? else {
         return Err(
             UsageError("the store has no campaign; name cases to run, or start `snuffer hunt`".to_string()).into()
         );
     };
-    of_campaign(&store, &name)
+    let coverage = of_campaign(&store, &name)?;
+    Ok((name, coverage))
 }
 
 /// The coverage of a campaign; empty if it had no simulated device.
@@ -76,9 +80,9 @@ fn run_cases(args: &Args, paths: &[&PathBuf]) -> anyhow::Result<Coverage> {
 }
 
 fn table(coverage: &Coverage, each: bool) -> String {
-    let mut text = format!("{:<40} {:>11} {:>13} {:>17}\n", "module", "kernels", "blocks", "branch edges");
+    let mut text = format!("{:<40} {:>11} {:>13} {:>17}\n", "source file", "kernels", "blocks", "branch edges");
     let mut total = (0, 0, Reached::default());
-    for (file, &all) in &coverage.modules {
+    for (file, names) in &coverage.loaded {
         let kernels: BTreeMap<&str, &Kernel> = coverage
             .kernels
             .iter()
@@ -89,7 +93,7 @@ fn table(coverage: &Coverage, each: bool) -> String {
         for kernel in kernels.values() {
             add(&mut sum, kernel.reached());
         }
-        text += &row(&crate::run::crate_path(file), kernels.len(), all, sum);
+        text += &row(&crate::run::crate_path(file), kernels.len(), names.len(), sum);
         for (name, kernel) in kernels.iter().filter(|_| each) {
             text += &row(&format!("  {name}"), 1, 1, kernel.reached());
             let one_way = kernel.branches.iter().filter(|(_, on, away)| (*on == 0) != (*away == 0));
@@ -98,7 +102,7 @@ fn table(coverage: &Coverage, each: bool) -> String {
                 text += &format!("    one way only: lines {}\n", lines.join(", "));
             }
         }
-        total = (total.0 + kernels.len(), total.1 + all, total.2);
+        total = (total.0 + kernels.len(), total.1 + names.len(), total.2);
         add(&mut total.2, sum);
     }
     text + &row("total", total.0, total.1, total.2) + "Blocks and edges of launched kernels only.\n"
@@ -111,9 +115,9 @@ fn add(sum: &mut Reached, more: Reached) {
     sum.all_edges += more.all_edges;
 }
 
-fn row(name: &str, launched: usize, all: u64, reached: Reached) -> String {
+fn row(name: &str, launched: usize, all: usize, reached: Reached) -> String {
     let of = |some: usize, all: usize| format!("{some}/{all}");
     let Reached { blocks, all_blocks, edges, all_edges } = reached;
-    let (kernels, blocks, edges) = (of(launched, all as usize), of(blocks, all_blocks), of(edges, all_edges));
+    let (kernels, blocks, edges) = (of(launched, all), of(blocks, all_blocks), of(edges, all_edges));
     format!("{name:<40} {kernels:>11} {blocks:>13} {edges:>17}\n")
 }

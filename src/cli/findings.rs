@@ -113,7 +113,7 @@ pub fn show(name: &str, finding: &Finding, known: &KnownFailures, shell: &Shell)
     let evidence = Evidence::new(cases::op(&finding.case)?, &finding.case, &finding.observations);
     let verdict = judge(&evidence).led_by(&finding.signature);
     let text = report::replay(&evidence, &verdict, &Answer::new(&evidence, &verdict, known));
-    print!("{}", console::fitted(&text));
+    print!("{}", console::labelled(&text));
     let state = known.state(finding);
     let title = state.regression().map_or_else(String::new, |regression| format!(": {}", regression.title));
     println!("status    {}{title}", state.word());

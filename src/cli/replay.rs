@@ -145,7 +145,7 @@ pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
     if args.json {
         println!("{}", serde_json::to_string(&Replayed::new(&evidence, &verdict, answer))?);
     } else {
-        print!("{}", console::fitted(&report::replay(&evidence, &verdict, &answer)));
+        print!("{}", console::labelled(&report::replay(&evidence, &verdict, &answer)));
     }
     if args.blame {
         // A device that delivers its error late would charge it to a call that is not at fault.

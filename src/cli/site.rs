@@ -6,6 +6,7 @@ use std::path::{Component, Path, PathBuf};
 use anyhow::Context;
 
 use super::{KnownArg, StoreArg, UsageError, coverage};
+use crate::candles::fixed;
 use crate::exit_code::Exit;
 use crate::report::site::{Campaign, Contents, Page, site};
 use crate::store::{make_folder, write_atomically};
@@ -43,6 +44,12 @@ pub fn run(args: &Args, named: &StoreArg) -> anyhow::Result<Exit> {
         match record.and_then(|record| Ok((record, coverage::of_campaign(&store, &name)?))) {
             Ok((record, coverage)) => contents.campaigns.push(Campaign { name, record, coverage }),
             Err(problem) => left_out(&name, problem),
+        }
+    }
+    for cause in &contents.known.causes {
+        // Where candle's sources are missing, the page names the command that shows the fix.
+        if let Ok(Some(fix)) = fixed::diff_of(cause) {
+            contents.fixes.insert(cause.name.clone(), fix);
         }
     }
     let pages = site(&contents).context("cannot make the pages")?;

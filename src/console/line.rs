@@ -15,9 +15,13 @@ const WORD: usize = 7;
 
 /// How many columns a line may have: the variable `COLUMNS`, or else the terminal decides.
 pub fn width() -> usize {
+    columns().unwrap_or(USUAL).clamp(COLUMNS.0, COLUMNS.1)
+}
+
+/// How many columns there are, if anything says it.
+pub fn columns() -> Option<usize> {
     let variable = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
-    let terminal = || Term::stdout().size_checked().map(|(_, columns)| usize::from(columns));
-    variable.or_else(terminal).unwrap_or(USUAL).clamp(COLUMNS.0, COLUMNS.1)
+    variable.or_else(|| Term::stdout().size_checked().map(|(_, columns)| usize::from(columns)))
 }
 
 /// The first `length` columns of `text`, for what is shown whole elsewhere.
@@ -72,30 +76,12 @@ pub fn under_a_name(rank: Rank, what: &str) -> String {
     format!("{INDENT}{}", text.join(&format!("\n{INDENT}")))
 }
 
-/// A labelled text, such as `at        conv.rs`, in as many lines as it takes.
-pub fn labelled(label: &str, text: &str) -> String {
+/// A text behind a label, such as `at        conv.rs`, in as many lines as it takes.
+pub fn with_label(label: &str, text: &str) -> String {
     const LABEL: usize = 10;
     let indent = format!("\n{:LABEL$} ", "");
     let lines = text.lines().flat_map(|line| wrapped(line, width() - LABEL - 1));
     format!("{label:<LABEL$} {}", lines.collect::<Vec<_>>().join(&indent))
-}
-
-/// `text` whose lines are no wider than the terminal if they have a label of ten columns, as `snuffer replay` prints them. Lines of a
-/// case stay whole: they are to be copied.
-pub fn fitted(text: &str) -> String {
-    const LABEL: usize = 10;
-    let has_label = |line: &str| {
-        let label = line.get(..LABEL).unwrap_or_default();
-        label.ends_with(' ') && label.trim().bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b':')
-    };
-    let fit = |line: &str| match line.split_at_checked(LABEL) {
-        Some((label, text)) if has_label(line) => {
-            let lines = wrapped(text, width() - LABEL);
-            format!("{label}{}\n", lines.join(&format!("\n{:LABEL$}", "")))
-        }
-        _ => format!("{line}\n"),
-    };
-    text.lines().map(fit).collect()
 }
 
 /// How the word of a rank looks on a terminal.

@@ -1,5 +1,6 @@
 //! The findings as a static site: plain data in, pages out. Nothing here reads or writes a file.
 
+mod causes;
 mod coverage;
 mod entry;
 mod finding;
@@ -8,11 +9,14 @@ mod index;
 mod mark;
 mod matrix;
 mod search;
+mod text;
 mod trends;
+
+use std::collections::BTreeMap;
 
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
-use minijinja::{Environment, Error, HtmlEscape, UndefinedBehavior, Value, context};
+use minijinja::{Environment, Error, UndefinedBehavior, context};
 use serde::Serialize;
 
 use crate::causes::KnownFailures;
@@ -31,6 +35,8 @@ pub struct Contents {
     pub campaigns: Vec<Campaign>,
     /// The failures that are known.
     pub known: KnownFailures,
+    /// The fixes of causes as unified diffs, by the cause's name, as far as candle's sources are here.
+    pub fixes: BTreeMap<String, String>,
 }
 
 /// A campaign, and what its simulated devices executed.
@@ -47,13 +53,15 @@ pub struct Campaign {
 /// A file of the site: its path in the site's folder, and its content.
 pub type Page = (String, String);
 
-const TEMPLATES: [(&str, &str); 10] = [
+const TEMPLATES: [(&str, &str); 12] = [
     ("bar.html", include_str!("site/bar.html")),
     ("base.html", include_str!("site/base.html")),
+    ("causes.html", include_str!("site/causes.html")),
     ("coverage.html", include_str!("site/coverage.html")),
     ("document.html", include_str!("site/document.html")),
     ("finding.html", include_str!("site/finding.html")),
     ("index.html", include_str!("site/index.html")),
+    ("lines.html", include_str!("site/lines.html")),
     ("scenarios.html", include_str!("site/scenarios.html")),
     ("search.html", include_str!("site/search.html")),
     ("source.html", include_str!("site/source.html")),
@@ -69,7 +77,11 @@ pub fn site<'a>(contents: &'a Contents) -> Result<Vec<Page>, Error> {
     let index = index::page(contents, &entries);
     let mut pages = vec![
         ("index.html".to_string(), render(&templates, "index.html", "", &index)?),
-        ("coverage.html".to_string(), render(&templates, "coverage.html", "", &coverage::page(&sources))?),
+        ("causes.html".to_string(), render(&templates, "causes.html", "", &causes::page(contents, &entries))?),
+        (
+            "coverage.html".to_string(),
+            render(&templates, "coverage.html", "", &coverage::page(&contents.campaigns, &sources))?,
+        ),
         ("trends.html".to_string(), render(&templates, "trends.html", "", &trends::page(&contents.campaigns))?),
         ("site.css".to_string(), include_str!("site/site.css").to_string()),
         ("site.js".to_string(), include_str!("site/site.js").to_string()),
@@ -95,24 +107,12 @@ fn templates() -> Result<Environment<'static>, Error> {
     let mut environment = Environment::new();
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
     environment.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build()?);
-    environment.add_filter("breakable", breakable);
+    environment.add_filter("breakable", text::breakable);
+    environment.add_filter("prose", text::prose);
     for (name, source) in TEMPLATES {
         environment.add_template(name, source)?;
     }
     Ok(environment)
-}
-
-/// Escaped text in which a browser may break names: behind dots, slashes and underscores that a letter follows.
-fn breakable(text: &str) -> Value {
-    let mut html = String::new();
-    let mut letters = text.chars().peekable();
-    while let Some(letter) = letters.next() {
-        html += &HtmlEscape(letter.encode_utf8(&mut [0; 4])).to_string();
-        if ['.', '/', '_'].contains(&letter) && letters.peek().is_some_and(|next| next.is_alphabetic()) {
-            html += "<wbr>";
-        }
-    }
-    Value::from_safe_string(html)
 }
 
 /// Renders a template; `root` is the relative path from the page to the site's folder.

@@ -1,5 +1,7 @@
 //! A replay answers the question of a user: is my call invalid, is candle wrong, or neither?
 
+use std::process::Command;
+
 use snuffer::case::Case;
 use snuffer::causes::KnownFailures;
 use snuffer::device::Device;
@@ -54,4 +56,23 @@ fn an_invalid_call_that_the_cpu_rejects_is_told_what_it_does_on_cuda_and_how_to_
     for (line, begins) in details.iter().zip(expected) {
         assert!(line.starts_with(begins), "{details:#?}");
     }
+}
+
+#[test]
+fn a_replay_fits_the_terminal_and_has_whole_lines_for_programs() {
+    const COLUMNS: usize = 60;
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("case.toml");
+    std::fs::write(&path, LABELS.replace("list = [ONES]", "fill = { constant = 0.0, noise = 1 }")).expect("written");
+    let [whole, fitted] = [None, Some(COLUMNS)].map(|columns| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_snuffer"));
+        command.arg("replay").arg(&path).args(["--device", "cpu"]).env_remove("COLUMNS");
+        columns.map(|columns| command.env("COLUMNS", columns.to_string()));
+        String::from_utf8(command.output().expect("snuffer starts").stdout).expect("text")
+    });
+    let widest = |text: &str| text.lines().map(str::len).max();
+    assert!(widest(&fitted) <= Some(COLUMNS) && widest(&whole) > Some(COLUMNS), "{fitted}");
+    assert!(fitted.contains("\nlist = [0, 3, 10, 1]\n") && fitted.contains("\n          "), "{fitted}");
+    let words = |text: &str| text.split_whitespace().map(String::from).collect::<Vec<_>>();
+    assert_eq!(words(&fitted), words(&whole));
 }

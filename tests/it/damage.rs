@@ -39,7 +39,7 @@ fn whole() -> Whole {
         findings.insert(store.insert(&finding).expect("stored").expect("new"), finding);
     }
     let mut coverage = Coverage::default();
-    coverage.read("module\ta.cu\t2\nkernel\ta.cu\tk\t3\t1,0\t7:1:0\n").expect("coverage");
+    coverage.read("loaded\ta.cu\tj,k\nkernel\ta.cu\tk\t3\t1,0\t7:1:0\n").expect("coverage");
     let mut records = BTreeMap::new();
     for (name, seed) in CAMPAIGNS.into_iter().zip(1..) {
         let record = Record { versions: "a test".into(), seed, ops: vec!["canary".into()], ..Record::default() };

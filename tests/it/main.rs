@@ -58,6 +58,7 @@ mod sequences;
 mod shared;
 mod signatures;
 mod site;
+mod site_causes;
 mod site_command;
 mod site_search;
 mod store;

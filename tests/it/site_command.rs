@@ -25,7 +25,7 @@ fn a_site_follows_its_store_and_leaves_other_files_alone() {
     let output = run(&store_folder, &into);
     let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
-    assert_eq!(stdout, format!("8 pages: {}\n", into.join("index.html").display()));
+    assert_eq!(stdout, format!("9 pages: {}\n", into.join("index.html").display()));
 
     let (gone, finding) = &contents().findings[0];
     let page = into.join(format!("finding/{gone}.html"));

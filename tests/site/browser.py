@@ -212,7 +212,7 @@ def check(root):
     """Runs all checks in a new browser and returns a summary."""
     index = (root / "index.html").as_uri()
     samples = [next(iter(sorted(root.glob(f"{folder}/*.html"))), None) for folder in ["finding", "coverage"]]
-    pages = [index] + [(root / name).as_uri() for name in ["coverage.html", "trends.html", "guide.html", "claims.html", "scenarios.html"]]
+    pages = [index] + [(root / name).as_uri() for name in ["causes.html", "coverage.html", "trends.html", "guide.html", "claims.html", "scenarios.html"]]
     pages += [sample.as_uri() for sample in samples if sample]
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         driver = browser(profile)

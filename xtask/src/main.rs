@@ -29,6 +29,7 @@ mod gpu_report;
 mod host_mutants;
 mod known;
 mod measure;
+mod picture;
 mod promises;
 mod reference;
 mod sentences;
@@ -88,6 +89,8 @@ enum Task {
     Fuzz(fuzz::Args),
     /// Build the documentation as a searchable book, in `target/book`.
     Book(book::Args),
+    /// Make the pictures of a terminal in `docs/images`.
+    Picture,
     /// Measure the figures that a change must not make worse.
     Measure(measure::Args),
     /// Move the suite to another release of candle: list the places to reread, then pin it.
@@ -165,6 +168,7 @@ fn run(task: Task) -> anyhow::Result<u8> {
         Task::Test { devices, args } => test(devices, &args),
         Task::Fuzz(args) => fuzz::run(&args),
         Task::Book(args) => book::run(&args),
+        Task::Picture => picture::run(root),
         Task::Measure(args) => measure::run(&args),
         Task::Candle(args) => candle::run(root, &args),
         Task::CandleTests(args) => candle_tests::run(&set_up::toolkit()?, &args),

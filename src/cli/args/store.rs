@@ -4,13 +4,10 @@ use std::path::{Path, PathBuf};
 
 use super::{UsageError, text};
 use crate::console::Shell;
-use crate::store::{Finding, Store, id};
+use crate::store::{DEFAULT, Finding, Store, id};
 
 /// The variable that names the store.
 pub const VARIABLE: &str = "SNUFFER_FINDINGS";
-
-/// The store if nothing names one.
-pub const DEFAULT: &str = "findings";
 
 /// The folder, in a store, of findings of edited kernels.
 const EDITED_KERNELS: &str = "edited-kernels";

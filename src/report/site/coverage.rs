@@ -14,7 +14,7 @@ pub struct Source {
     /// Its path, starting with the crate's name.
     file: String,
     /// How many kernels it has.
-    all: u64,
+    all: usize,
     bar: Bar,
     /// The launched kernels.
     kernels: Vec<Launched>,
@@ -58,9 +58,11 @@ struct Line {
 /// The overview.
 #[derive(Debug, Serialize)]
 pub struct Overview<'a> {
+    /// The names of the campaigns that have coverage.
+    campaigns: Vec<&'a str>,
     sources: Vec<(&'a Source, String)>,
     launched: usize,
-    all: u64,
+    all: usize,
     bar: Bar,
 }
 
@@ -81,18 +83,18 @@ pub fn sources(campaigns: &[Campaign]) -> Vec<Source> {
         let own = total.kernels.iter().filter(|((of, _), _)| of == file);
         own.map(|((_, name), kernel)| (name.as_str(), kernel)).collect()
     };
-    total.modules.iter().map(|(file, &all)| source(file, all, &kernels(file))).collect()
+    total.loaded.iter().map(|(file, names)| source(file, names.len(), &kernels(file))).collect()
 }
 
 /// `coverage` with paths that start with the crate's name, so that counts from several machines add up.
 pub fn in_crates(coverage: &Coverage) -> Coverage {
-    let modules = coverage.modules.iter().map(|(file, &count)| (crate_path(file), count)).collect();
+    let loaded = coverage.loaded.iter().map(|(file, names)| (crate_path(file), names.clone())).collect();
     let kernels = coverage.kernels.iter();
     let kernels = kernels.map(|((file, name), kernel)| ((crate_path(file), name.clone()), kernel.clone())).collect();
-    Coverage { modules, kernels }
+    Coverage { loaded, kernels }
 }
 
-fn source(file: &str, all: u64, kernels: &[(&str, &Kernel)]) -> Source {
+fn source(file: &str, all: usize, kernels: &[(&str, &Kernel)]) -> Source {
     let launched = |&(name, kernel): &(&str, &Kernel)| Launched {
         name: name.to_string(),
         launches: kernel.launches,
@@ -138,13 +140,15 @@ fn lines(kernels: &[(&str, &Kernel)]) -> Vec<Line> {
     lines.into_values().filter(|line| line.only_fell_through + line.only_jumped + line.unreached > 0).collect()
 }
 
-/// The overview of `sources`.
-pub fn page(sources: &[Source]) -> Overview<'_> {
+/// The overview of `sources`, which `campaigns` executed.
+pub fn page<'a>(campaigns: &'a [Campaign], sources: &'a [Source]) -> Overview<'a> {
     let mut bar = Bar::default();
     for source in sources {
         bar.add(&source.bar);
     }
+    let covered = campaigns.iter().filter(|campaign| !campaign.coverage.is_empty());
     Overview {
+        campaigns: covered.map(|campaign| campaign.name.as_str()).collect(),
         sources: sources.iter().map(|source| (source, source.path())).collect(),
         launched: sources.iter().map(|source| source.kernels.len()).sum(),
         all: sources.iter().map(|source| source.all).sum(),

@@ -1,11 +1,14 @@
 //! A finding with its dtype, devices, rank and explanation, from its stored observations.
 
-use super::mark::Mark;
+use serde::Serialize;
+
+use super::mark::{Look, Mark};
 use crate::causes::{Explanation, KnownFailures};
 use crate::device::Device;
 use crate::ops;
 use crate::oracle::{Evidence, Kind, Rank};
 use crate::outcome::{Observation, Outcome};
+use crate::report::words;
 use crate::store::Finding;
 
 /// A finding and its place in the matrix.
@@ -25,6 +28,14 @@ pub struct Entry<'a> {
     pub rank: Rank,
     /// Who explains it.
     pub explanation: Explanation<'a>,
+}
+
+/// A finding in a line, which links to its page.
+#[derive(Debug, Serialize)]
+pub struct Line<'a> {
+    mark: Look,
+    name: &'a str,
+    sentence: String,
 }
 
 impl<'a> Entry<'a> {
@@ -47,6 +58,11 @@ impl<'a> Entry<'a> {
     /// Its mark.
     pub fn mark(&self) -> Mark {
         Mark::Found(self.rank)
+    }
+
+    /// It in a line.
+    pub fn line(&self) -> Line<'a> {
+        Line { mark: self.mark().look(), name: self.name, sentence: words::sentence(&self.finding.signature) }
     }
 
     /// The part of the op's name before the dot.

@@ -13,6 +13,7 @@ use crate::oracle::{Evidence, judge_on};
 use crate::outcome::{Observation, Outcome};
 use crate::program::call;
 use crate::report::{promised, reason, words};
+use crate::store::{DEFAULT, id};
 
 /// A finding's page.
 #[derive(Debug, Serialize)]
@@ -75,6 +76,7 @@ struct Known<'a> {
 /// The root cause.
 #[derive(Debug, Serialize)]
 struct Root<'a> {
+    name: &'a str,
     title: &'a str,
     explanation: &'a str,
     at: &'a [String],
@@ -114,8 +116,9 @@ pub fn page<'a>(entry: &'a Entry<'a>, contents: &'a Contents) -> FindingPage<'a>
     });
     let shown = known.as_ref().and_then(|known| known.upstream);
     let upstream = contents.known.upstream(&Sighting::of(finding)).and_then(|other| Links::new(other, shown));
-    let (store, folder) = store(&contents.store);
+    let (option, folder) = store(&contents.store);
     let root = cause.map(|cause| Root {
+        name: &cause.name,
         title: &cause.title,
         explanation: cause.explanation.trim(),
         at: &cause.at,
@@ -141,7 +144,7 @@ pub fn page<'a>(entry: &'a Entry<'a>, contents: &'a Contents) -> FindingPage<'a>
         source: evidence.map(|evidence| call(evidence.op, evidence.case)),
         case: finding.case.to_text(),
         folder,
-        command: format!("snuffer replay {store}/{}/finding.toml", entry.name),
+        command: format!("snuffer replay {}{option}", id(entry.name)),
         failed: reproduction.failed,
         tries: reproduction.tries,
         unchecked: reproduction.unchecked.to_string(),
@@ -157,13 +160,14 @@ pub fn page<'a>(entry: &'a Entry<'a>, contents: &'a Contents) -> FindingPage<'a>
     }
 }
 
-/// The store's path in commands, and where they run: a path of this machine would say nothing to a reader elsewhere.
-fn store(typed: &str) -> (&str, &'static str) {
+/// The option of commands that names the store, and where they run: a path of this machine would say nothing to a reader elsewhere.
+fn store(typed: &str) -> (String, &'static str) {
     let path = Path::new(typed);
-    match path.file_name().and_then(|name| name.to_str()).filter(|_| path.is_absolute()) {
+    let (store, folder) = match path.file_name().and_then(|name| name.to_str()).filter(|_| path.is_absolute()) {
         Some(name) => (name, "In the folder that holds the store:"),
         None => (typed, "Where the site was made:"),
-    }
+    };
+    (if store == DEFAULT { String::new() } else { format!(" --store {store}") }, folder)
 }
 
 fn expected(contract: &Contract) -> String {

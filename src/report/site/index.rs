@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use super::Contents;
-use super::entry::Entry;
+use super::entry::{Entry, Line};
 use super::mark::{Look, Mark};
 use super::matrix::{Matrix, matrix};
-use crate::report::{self, Summary};
+use crate::report::Summary;
 use crate::store::Record;
 
 /// The first page.
@@ -19,7 +19,7 @@ pub struct Index<'a> {
     versions: BTreeSet<&'a str>,
     legend: Vec<Legend>,
     headline: &'static str,
-    worst: Vec<Worst>,
+    worst: Vec<Line<'a>>,
     matrix: Matrix<'a>,
     filters: Vec<Filter<'a>>,
     /// The worst first.
@@ -31,13 +31,6 @@ pub struct Index<'a> {
 struct Legend {
     mark: Look,
     findings: usize,
-}
-
-/// One of the worst findings.
-#[derive(Debug, Serialize)]
-struct Worst {
-    mark: Look,
-    item: report::Item,
 }
 
 /// A filter of the list; `values` are those that occur, each with its label and count.
@@ -74,14 +67,14 @@ pub fn page<'a>(contents: &'a Contents, entries: &'a [Entry<'a>]) -> Index<'a> {
     } else {
         "The worst, one of each cause first"
     };
-    let worst = found.worst.into_iter().map(|item| Worst { mark: Mark::Found(item.rank).look(), item });
+    let worst = found.worst.iter().filter_map(|item| entries.iter().find(|entry| entry.name == item.name));
     Index {
         campaigns: ran.campaigns,
         cases: ran.counts.cases,
         versions: entries.iter().map(|entry| entry.finding.origin.versions.as_str()).collect(),
         legend: Mark::all().map(legend).collect(),
         headline,
-        worst: worst.collect(),
+        worst: worst.map(Entry::line).collect(),
         matrix: matrix(contents, entries),
         filters: filters(entries),
         items: Mark::all().flat_map(with).map(item).collect(),

@@ -1,5 +1,5 @@
 //! Appends what was executed of each kernel to the file that `SNUFFER_SIM_COVERAGE` names, when a context or the process
-//! ends: lines of `module file kernels` and `kernel file name launches blocks branches`, separated by tabs.
+//! ends: lines of `loaded file names` and `kernel file name launches blocks branches`, separated by tabs.
 
 use std::fmt::Write as _;
 use std::fs::OpenOptions;
@@ -16,10 +16,11 @@ pub fn record(device: &Device) {
     let all = device.coverage();
     let mut rest = all.as_slice();
     while let Some(first) = rest.first() {
-        let (module, others) = rest.split_at(rest.iter().take_while(|kernel| kernel.file == first.file).count());
+        let (own, others) = rest.split_at(rest.iter().take_while(|kernel| kernel.file == first.file).count());
         rest = others;
-        let _ = writeln!(text, "module\t{}\t{}", first.file, module.len());
-        for kernel in module.iter().filter(|kernel| kernel.launches > 0) {
+        let names: Vec<&str> = own.iter().map(|kernel| kernel.kernel.as_str()).collect();
+        let _ = writeln!(text, "loaded\t{}\t{}", first.file, names.join(","));
+        for kernel in own.iter().filter(|kernel| kernel.launches > 0) {
             let blocks: Vec<String> = kernel.blocks.iter().map(u64::to_string).collect();
             let branches = kernel.branches.iter();
             let branches = branches.map(|branch| format!("{}:{}:{}", branch.line, branch.counts[0], branch.counts[1]));
