@@ -115,8 +115,8 @@ fn list(explained: &[Explained], all: &[RootCause], args: &Args, findings: &[(St
     }
     for name in &rest.findings {
         let finding = findings.iter().find(|(own, _)| own == name);
-        let line =
-            finding.map(|(_, finding)| console::under_a_name(finding.signature.rank(), &sentence(&finding.signature)));
+        let line = finding
+            .map(|(_, finding)| console::under_a_name(Some(finding.signature.rank()), &sentence(&finding.signature)));
         println!("{name}{}", line.map_or_else(String::new, |line| format!("\n{line}")));
     }
     let count: usize = seen.iter().map(|one| one.findings.len()).sum();

@@ -68,7 +68,7 @@ pub fn run(args: &Args, store: &Store, known: &KnownFailures) -> anyhow::Result<
         } else {
             let state = known.state(finding);
             let what = format!("{}: {}", state.word(), finding.violation.detail);
-            println!("{name}\n{}", console::under_a_name(finding.signature.rank(), &what));
+            println!("{name}\n{}", console::under_a_name(Some(finding.signature.rank()), &what));
         }
     }
     if !args.json {

@@ -69,8 +69,7 @@ fn list(mut all: Vec<(String, Regression)>, json: bool) -> anyhow::Result<Exit> 
         }
         let upstream = kept.upstream.as_ref().map_or_else(String::new, |upstream| format!(", {upstream}"));
         let what = format!("{status}{upstream}: {}", kept.title);
-        let line = rank.map_or_else(|| format!("    {what}"), |rank| console::under_a_name(rank, &what));
-        println!("{name}\n{line}");
+        println!("{name}\n{}", console::under_a_name(rank, &what));
     }
     if !json {
         println!("{}", counted(&all));

@@ -69,10 +69,11 @@ pub fn headed(rank: Rank, what: &str) -> String {
     format!("{} {}", word(rank), wrapped(what, room).join(&format!("\n{:WORD$} ", "")))
 }
 
-/// What stands under the name of a finding: its rank and what is to say of it.
-pub fn under_a_name(rank: Rank, what: &str) -> String {
+/// What stands under the name of a finding or a regression: its rank, if it has one, and what is to say of it.
+pub fn under_a_name(rank: Option<Rank>, what: &str) -> String {
     const INDENT: &str = "    ";
-    let text = wrapped(&format!("{}, {what}", style(rank).apply_to(rank)), width() - INDENT.len());
+    let rank = rank.map_or_else(String::new, |rank| format!("{}, ", style(rank).apply_to(rank)));
+    let text = wrapped(&format!("{rank}{what}"), width() - INDENT.len());
     format!("{INDENT}{}", text.join(&format!("\n{INDENT}")))
 }
 

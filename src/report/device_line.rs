@@ -41,23 +41,3 @@ fn demangled(text: &str) -> String {
     }
     plain + rest
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_assert_keeps_its_place_its_thread_and_its_condition() {
-        let text = "assert in forward at indexing.cu:102: void gather(unsigned long, const I *) [with T = float; I = signed \
-                    long]: block: [0,0,0], thread: [2,0,0] Assertion `idx < src_dim_size` failed.";
-        let plain = "assert in forward at indexing.cu:102: block: [0,0,0], thread: [2,0,0] Assertion `idx < src_dim_size` failed.";
-        assert_eq!(without_signature(text), plain);
-        assert_eq!(without_signature(plain), plain);
-    }
-
-    #[test]
-    fn mangled_names_are_shown_as_they_are_written() {
-        assert_eq!(demangled("at _ZN4moes4gemmEPKfi() in gguf.cuh:7"), "at moes::gemm() in gguf.cuh:7");
-        assert_eq!(demangled("at gather_i64_f32() in _Zzz"), "at gather_i64_f32() in _Zzz");
-    }
-}

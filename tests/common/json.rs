@@ -56,7 +56,10 @@ pub fn check(root: &Value, schema: &Value, value: &Value) -> Result<(), String> 
             "maxItems" if value.as_array().map(Vec::len) > rule.as_u64().map(|most| most as usize) => {
                 return wrong(&format!("of {rule} items"));
             }
-            "minimum" | "minItems" | "maxItems" => {}
+            "uniqueItems" if value.as_array().is_some_and(|all| (1..all.len()).any(|at| all[..at].contains(&all[at]))) => {
+                return wrong("without duplicates");
+            }
+            "minimum" | "minItems" | "maxItems" | "uniqueItems" => {}
             "required" => {
                 let missing = all().iter().find(|name| value.get(name.as_str().expect("a name")).is_none());
                 missing.map_or(Ok(()), |name| wrong(&format!("with {name}")))?;

@@ -181,8 +181,8 @@ fn the_guide_of_what_to_avoid_is_up_to_date() {
 fn avoid() -> String {
     let mut rows = String::new();
     let causes = causes();
-    let avoidable = causes.iter().filter_map(|cause| Some((cause, cause.workaround.as_ref()?)));
-    for (cause, workaround) in avoidable {
+    for cause in &causes {
+        let workaround = cause.workaround.as_deref().unwrap_or("No workaround is known: avoid the call.");
         let links = cause.upstream.iter().map(|Link { url, kind, .. }| format!("[{}]({url}) {kind}", number(url)));
         let links: Vec<String> = links.collect();
         let cells = [
@@ -196,7 +196,7 @@ fn avoid() -> String {
     }
     format!(
         "# What to avoid in candle {}\n\nMade from `corpora/causes` by `UPDATE_DOCS=1 cargo test --test it causes`. These bugs are in today's \
-         release, the worst first:\n*memory* and *wrong* give no error. What you can do until they are fixed is in the fourth column.\n\
+         release, the worst first:\n*memory* and *wrong* give no error. The fourth column says what to do until they are fixed.\n\
          [causes.md](causes.md) has all causes.\n\n| rank | bug | who runs into it | what to do | upstream |\n|---|---|---|---|---|\n{rows}",
         snuffer::CANDLE
     )

@@ -189,7 +189,7 @@ fn output_goes_to_a_file_and_a_listing_that_works_ends_with_0() {
     let file = folder.path().join("listed");
     let path = file.to_str().expect("a path");
     for (args, first) in [
-        (&["ops", "--json", "-o", path][..], "{\"name\":\"canary\""),
+        (&["ops", "--json", "-o", path][..], "{\"name\":\""),
         (&["ops", "--format", "markdown", "--output", path], "# Ops: inputs and params\n"),
         (&["lab", "golden", "check", "--output", path], ""),
         (&["causes", "--kept", "--output", path], "rank "),

@@ -164,8 +164,9 @@ fn filters_select_rows() {
     }
     let (_, shown, _) = ask(&["--history", &all, "--gone"]);
     for line in [
-        "2026-01-01 12:00  2026-01-02 12:00          2         20  canary--fault--assert--there",
-        "    first with candle 0.10.0 on cpu",
+        "canary--fault--assert--there",
+        "    first seen 2026-01-01 12:00 with candle 0.10.0 on cpu",
+        "    last seen 2026-01-02 12:00; 2 campaigns, 20 cases",
         "    gone since 2026-01-08 12:00: 20.0 times expected since it was last seen",
         "2 signatures",
     ] {

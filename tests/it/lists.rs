@@ -59,7 +59,7 @@ fn a_list_of_findings_is_narrowed_down_ordered_and_counted() {
         assert!(shown.lines().all(|line| line.chars().count() <= 80), "{shown}");
     }
     for (args, message) in [
-        (["--kind", "assrt"], "nothing is of the kind `assrt`; there are agreement, "),
+        (["--kind", "assrt"], "no finding has the kind `assrt`; known kinds: agreement, "),
         (["--status", "done"], "`done` is not a status; use `open`, "),
         (["--device", "gpu"], "`gpu` is not a device"),
     ] {
@@ -92,7 +92,7 @@ fn a_list_of_regressions_is_narrowed_down_ordered_and_counted() {
     assert!(
         list(&["loss.nll"])
             .lines()
-            .step_by(2)
+            .filter(|line| !line.starts_with(' '))
             .all(|line| line.starts_with("loss.nll") || line.contains(" regressions"))
     );
     assert!(list(&["--status", "open"]).lines().last().is_some_and(|line| line.ends_with(" open)")));
@@ -129,7 +129,8 @@ fn known_regressions_are_found_from_any_folder() {
     let (store, elsewhere) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
     let in_folder = |folder: &Path, args: &[&str]| {
         let output = command(store.path(), args).current_dir(folder).output().expect("snuffer starts");
-        assert_eq!(code(&output), 0, "{}", text(&output.stderr));
+        // The replay fails, as it should.
+        assert!([0, 2].contains(&code(&output)), "{}", text(&output.stderr));
         text(&output.stdout)
     };
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -152,9 +153,9 @@ fn causes_need_no_file_and_name_what_is_known_upstream() {
     let (store, elsewhere) = (stored(), tempfile::tempdir().expect("a folder"));
     let listed = |more: &[&str]| {
         let output = command(store.path(), &[&["causes"], more].concat()).current_dir(elsewhere.path()).output();
-        text(&output.expect("snuffer starts").stdout)
+        text(&output.expect("snuffer starts").stdout).split_whitespace().collect::<Vec<_>>().join(" ")
     };
-    let link = "https://github.com/huggingface/candle/pull/3778 would fix it\n";
+    let link = "https://github.com/huggingface/candle/pull/3778 would fix it";
     assert!(listed(&["--all"]).contains(link) && !listed(&[]).contains(link), "{}", listed(&["--all"]));
     assert!(
         listed(&["chunk-into"]).contains("pull/3778 would fix it: Fix Tensor::chunk(0)"),

@@ -50,7 +50,7 @@ fn outline(schema: &Value) -> String {
             "properties" => parts.push(format!("{{ {} }}", fields(rule, &schema["required"]).join(", "))),
             "type" if schema["const"].is_null() => parts.extend(plain(&types, &schema["format"])),
             "$schema" | "$defs" | "title" | "description" | "additionalProperties" => {}
-            "type" | "format" | "minimum" | "required" | "minItems" | "maxItems" => {}
+            "type" | "format" | "minimum" | "required" | "minItems" | "maxItems" | "uniqueItems" => {}
             other => panic!("the outline of schemas does not know `{other}`"),
         }
     }

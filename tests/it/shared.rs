@@ -117,7 +117,7 @@ fn a_case_that_contradicts_itself_is_refused() {
     assert!(problem(of, "of = \"y\"").contains("which the case does not have"));
     assert!(problem(of, "of = \"src\"").contains("its own buffer"));
     assert!(problem(of, "").contains("without `of`"));
-    assert!(problem("dtype = \"i64\"\nshape = [3]", "dtype = \"u32\"\nshape = [3]").contains("another dtype"));
+    assert!(problem("dtype = \"i64\"\nshape = [3]", "dtype = \"u32\"\nshape = [3]").contains("a different dtype"));
     assert!(problem("offset = 1", "offset = 99999999").contains("ends past"));
     assert_eq!(Case::parse(&text).expect("a case"), overlapping("tensor.slice_set"));
 }
