@@ -38,7 +38,7 @@ pub fn check(root: &Value, schema: &Value, value: &Value) -> Result<(), String> 
     for (word, rule) in words {
         let all = || rule.as_array().expect("a list");
         match word.as_str() {
-            "$schema" | "$defs" | "title" | "description" | "format" => {}
+            "$schema" | "$defs" | "title" | "description" | "format" | "default" => {}
             "$ref" => check(root, root.pointer(&rule.as_str().expect("a path")[1..]).expect("there"), value)?,
             "type" => {
                 let types = rule.as_array().map_or_else(|| vec![rule], |types| types.iter().collect());
@@ -56,7 +56,9 @@ pub fn check(root: &Value, schema: &Value, value: &Value) -> Result<(), String> 
             "maxItems" if value.as_array().map(Vec::len) > rule.as_u64().map(|most| most as usize) => {
                 return wrong(&format!("of {rule} items"));
             }
-            "uniqueItems" if value.as_array().is_some_and(|all| (1..all.len()).any(|at| all[..at].contains(&all[at]))) => {
+            "uniqueItems"
+                if value.as_array().is_some_and(|all| (1..all.len()).any(|at| all[..at].contains(&all[at]))) =>
+            {
                 return wrong("without duplicates");
             }
             "minimum" | "minItems" | "maxItems" | "uniqueItems" => {}

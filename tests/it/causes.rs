@@ -177,7 +177,7 @@ fn the_guide_of_what_to_avoid_is_up_to_date() {
     );
 }
 
-/// What users of today's release can do about each cause that has a way around it.
+/// What users of today's release can do about each cause.
 fn avoid() -> String {
     let mut rows = String::new();
     let causes = causes();

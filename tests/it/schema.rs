@@ -49,7 +49,7 @@ fn outline(schema: &Value) -> String {
             "additionalProperties" if rule.is_object() => parts.push(format!("{{ [string]: {} }}", outline(rule))),
             "properties" => parts.push(format!("{{ {} }}", fields(rule, &schema["required"]).join(", "))),
             "type" if schema["const"].is_null() => parts.extend(plain(&types, &schema["format"])),
-            "$schema" | "$defs" | "title" | "description" | "additionalProperties" => {}
+            "$schema" | "$defs" | "title" | "description" | "default" | "additionalProperties" => {}
             "type" | "format" | "minimum" | "required" | "minItems" | "maxItems" | "uniqueItems" => {}
             other => panic!("the outline of schemas does not know `{other}`"),
         }
