@@ -55,6 +55,7 @@ mod scenarios;
 mod schema;
 mod score;
 mod sequences;
+mod shapes;
 mod shared;
 mod signatures;
 mod site;
