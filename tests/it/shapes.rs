@@ -9,10 +9,10 @@ use snuffer::device::Device;
 use snuffer::guard::{self, File};
 use snuffer::ops;
 use snuffer::oracle::{Evidence, judge};
-use snuffer::outcome::{Observation, Outcome, Returned};
+use snuffer::outcome::{self, Gradients, Observation, Outcome, Returned};
 use snuffer::store::regression::Regression;
 use snuffer::store::{Finding, Store};
-use snuffer::tensor::{DType, Tensor, elements};
+use snuffer::tensor::{DType, Tensor, Value, elements};
 
 use crate::cli::{code, command, text};
 use crate::finding::finding;
@@ -138,4 +138,27 @@ fn a_file_with_a_0_beside_huge_sizes_is_a_mistake_in_one_line() {
         let said = text(&output.stderr);
         assert!(code(&output) == 1 && said.lines().count() == 1 && said.contains("too large"), "{args:?}: {said}");
     }
+}
+
+#[test]
+fn a_finding_with_a_gradient_of_no_input_is_damaged() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = Store::open(folder.path()).expect("a store");
+    let gradients = [("gone".to_string(), tensor(&[0]))].into();
+    let backward = Gradients::Returned(outcome::Store { gradients, ..outcome::Store::default() });
+    let returned = Returned { backward, ..Returned::default() };
+    let observations = vec![Observation::new(Device::Cpu, Outcome::Returned(returned))];
+    let name = store.insert(&Finding { observations, ..finding("here") }).expect("stored").expect("new");
+    let problem = format!("{:#}", store.get(&name).expect_err("it does not fit"));
+    assert!(problem.contains("it has a gradient of `gone`, which is no input of the case"), "{problem}");
+}
+
+#[test]
+fn nothing_is_expected_of_a_gradient_of_a_call_that_is_rejected() {
+    let x = Tensor::new(DType::F32, vec![1, 1, 2, 2], vec![Value::Float(1.0); 4]);
+    let case = Case::new("tensor.max_pool2d").input("x", x.clone()).param("kh", 1_i64).param("kw", 1_i64 << 31);
+    let evidence = Evidence::new(ops::find(&case.op).expect("an op"), &case, &[]);
+    assert!(
+        evidence.gradient_expectations("x", &x).is_empty() && evidence.gradient_expectations("gone", &x).is_empty()
+    );
 }
