@@ -25,6 +25,7 @@ use crate::report::{Summary, sentence};
 use crate::store::{Finding, Record, Unchecked, id};
 
 pub use event::Event;
+pub use harmless::{harmless, short_and_harmless};
 pub use labelled::labelled;
 pub use line::{headed, shortened, under_a_name, width, with_label, word, wrapped};
 pub use shell::{Shell, quoted};

@@ -55,31 +55,3 @@ fn escaped(letter: char) -> String {
     let code = u32::from(letter);
     if code > 0xffff { format!("\\U{code:08x}") } else { format!("\\u{code:04x}") }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::{LONGEST, harmless, short_and_harmless};
-
-    #[test]
-    fn what_a_terminal_obeys_is_shown_as_escapes() {
-        console::set_colors_enabled(false);
-        assert_eq!(
-            harmless("\u{1b}]0;title\u{7}\u{1b}[2J\r\u{9b}\u{202e}"),
-            r"\u001b]0;title\u0007\u001b[2J\u000d\u009b\u202e"
-        );
-        assert_eq!(harmless("two\nlines\tand a tab, ünïcode"), "two\nlines\tand a tab, ünïcode");
-    }
-
-    #[test]
-    fn no_line_is_a_command_of_a_ci_runner() {
-        assert_eq!(harmless("a\n  ::add-mask::b\nc::d"), "a\n  \\u003a:add-mask::b\nc::d");
-        assert_eq!(harmless("a ##[error]b"), "a \\u0023#[error]b");
-    }
-
-    #[test]
-    fn a_long_line_of_an_error_is_cut() {
-        let long = "ä".repeat(10 * LONGEST);
-        let shown = short_and_harmless(&format!("first\n{long}\nlast"));
-        assert_eq!(shown, format!("first\n{}…\nlast", "ä".repeat(LONGEST)));
-    }
-}

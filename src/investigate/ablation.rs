@@ -16,7 +16,8 @@ use crate::ops::{self, Contract, Op};
 use crate::oracle::OracleName;
 use crate::store::Finding;
 use crate::tensor::{Tensor, Value, Values, cast, resized};
-use work::{is_affordable, takes_long};
+use work::is_affordable;
+pub use work::takes_long;
 
 /// The sizes to try in place of each size: small ones, and around a warp and a block.
 const SIZES: [usize; 5] = [2, 3, 7, 33, 257];

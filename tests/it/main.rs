@@ -66,6 +66,7 @@ mod site_search;
 mod store;
 mod summary;
 mod tensor;
+mod texts;
 mod tidy;
 mod torch;
 mod triage;

@@ -35,30 +35,3 @@ fn work(op: &Op, case: &Case) -> f64 {
         _ => read.first().copied().unwrap_or(1.0).max(written),
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::takes_long;
-    use crate::case::Case;
-    use crate::ops;
-    use crate::tensor::{DType, Fill, Tensor, Value, Values, View};
-
-    fn call(op: &str, inputs: &[(&str, &[usize])]) -> bool {
-        let zeros = || Values::Fill(Fill::constant(Value::Float(0.0)));
-        let tensor = |shape: &[usize]| Tensor {
-            dtype: DType::F32,
-            shape: shape.to_vec(),
-            view: View::default(),
-            values: zeros(),
-        };
-        let case = inputs.iter().fold(Case::new(op), |case, (name, shape)| case.input(name, tensor(shape)));
-        takes_long(ops::find(op).expect("an op"), &case)
-    }
-
-    #[test]
-    fn a_product_of_matrices_of_257_is_tried_and_a_convolution_with_a_kernel_of_33_is_not() {
-        assert!(!call("tensor.matmul", &[("x", &[257, 257]), ("rhs", &[257, 257])]));
-        assert!(!call("tensor.exp", &[("x", &[2, 33, 257, 7])]));
-        assert!(call("tensor.conv_transpose2d", &[("x", &[33; 4]), ("kernel", &[33; 4])]));
-    }
-}

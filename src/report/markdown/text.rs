@@ -27,20 +27,3 @@ pub fn fenced(language: &str, code: &str) -> String {
     let end = if code.is_empty() || code.ends_with('\n') { "" } else { "\n" };
     format!("{fence}{language}\n{code}{end}{fence}\n")
 }
-
-#[cfg(test)]
-mod tests {
-    use super::{fenced, inline};
-
-    #[test]
-    fn a_text_stays_in_its_line_and_its_cell() {
-        assert_eq!(inline("a|b\n| c | d |\r\n# e"), "a\\|b \\| c \\| d \\|  # e");
-        assert_eq!(inline("<img src=x> </td><!-- 1 < 2 a<1"), "&lt;img src=x> &lt;/td>&lt;!-- 1 < 2 a<1");
-    }
-
-    #[test]
-    fn code_does_not_end_its_block() {
-        assert_eq!(fenced("toml", "a = 1\n"), "```toml\na = 1\n```\n");
-        assert_eq!(fenced("", "a\n```\n# b"), "````\na\n```\n# b\n````\n");
-    }
-}
