@@ -81,7 +81,7 @@ pub fn files(path: &Path, wanted: fn(&Path) -> bool) -> Result<Vec<PathBuf>, Usa
     // Neither the folder of a root cause nor that of golden vectors holds cases.
     let has_cases = |entry: &DirEntry| {
         let path = entry.path();
-        entry.depth() == 0 || !path.join("cause.toml").is_file() && !(path.is_dir() && path.ends_with("golden"))
+        entry.depth() == 0 || !(path.join("cause.toml").is_file() || path.is_dir() && path.ends_with("golden"))
     };
     let mut files = Vec::new();
     for entry in WalkDir::new(path).follow_links(true).max_depth(DEPTH).into_iter().filter_entry(has_cases) {

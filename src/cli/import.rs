@@ -47,7 +47,7 @@ pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
                 }
                 // A fuzzer's folder has files that are no cases. A damaged case must not stop the import, but is missing then.
                 Err(problem) if path.extension().is_none_or(|kind| kind != "toml") => {
-                    intact::tell(&problem.to_string())
+                    intact::tell(&problem.to_string());
                 }
                 Err(problem) => intact::left_out(&problem.to_string(), &mut complete),
             }
