@@ -20,6 +20,7 @@ mod guard;
 mod history;
 mod hunt;
 mod import;
+mod intact;
 mod issues;
 mod lab;
 mod list;
@@ -43,7 +44,7 @@ use crate::exit_code::Exit;
 
 use args::{
     CandleArg, Chosen, ChosenFindings, Common, DevicesArg, Format, FormatArg, JobsArg, KernelsArg, KnownArg, Pattern,
-    SanitizerArg, StoreArg, candle_under_test, check_lacking, check_release, existing, present, text, usable,
+    SanitizerArg, StoreArg, candle_under_test, check_lacking, check_release, existing, is_file, present, text, usable,
 };
 pub use args::{UsageError, duration};
 pub use ops::{example, explained};

@@ -1,6 +1,7 @@
 //! Shows campaigns: progress and lines for people, or events as JSON lines for machines.
 
 mod event;
+mod harmless;
 mod labelled;
 mod line;
 mod shell;
@@ -24,10 +25,11 @@ use crate::report::{Summary, sentence};
 use crate::store::{Finding, Record, Unchecked, id};
 
 pub use event::Event;
+pub use harmless::{harmless, short_and_harmless};
 pub use labelled::labelled;
 pub use line::{headed, shortened, under_a_name, width, with_label, word, wrapped};
-pub use shell::Shell;
-pub use stdout::{finish, print, print_to};
+pub use shell::{Shell, quoted};
+pub use stdout::{complain, finish, print, print_to};
 pub use summary::{count, text as summary};
 
 /// A progress bar for `length` items, drawn only on a terminal. Call it with the name of each finished item.

@@ -7,7 +7,7 @@ mod blame;
 mod non_finite;
 mod trace;
 
-pub use ablation::ablation;
+pub use ablation::{ablation, takes_long};
 pub use bisect::{Behaviour, Bisection, RELEASES, Releases, TriedRelease, bisect};
 pub use blame::{Blame, blame, failing_step};
 pub use non_finite::{NonFinite, Occurrences};

@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use snuffer::cli::{Cli, UsageError, run};
+use snuffer::console::complain;
 use snuffer::exec::sanitizer::{Silent, Unusable};
 use snuffer::exec::{DeviceLost, Missing, UnusableDevice};
 use snuffer::exit_code::Exit;
@@ -16,7 +17,7 @@ fn main() -> ExitCode {
     match run(cli) {
         Ok(exit) => exit.into(),
         Err(error) => {
-            eprintln!("snuffer: {error:#}");
+            complain(format_args!("snuffer: {error:#}"));
             match () {
                 () if error.is::<UsageError>()
                     || error.is::<Missing>()

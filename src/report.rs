@@ -25,6 +25,7 @@ pub use answer::{Answer, Blame};
 pub use comparison::{Comparison, Difference, Turned, changed};
 pub use junit::junit;
 pub use markdown::Report;
+pub use markdown::text::{fenced, inline};
 pub use reason::reason;
 pub use sarif::{location, sarif};
 pub use summary::{Found, Group, Item, Ran, Summary};

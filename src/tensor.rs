@@ -3,6 +3,7 @@
 mod buffer;
 mod dtype;
 mod edit;
+mod size;
 mod support;
 mod values;
 mod view;
@@ -10,6 +11,7 @@ mod view;
 pub use buffer::Step;
 pub use dtype::{DType, Format};
 pub use edit::{cast, resized, sliced, viewed, without_dim};
+pub use size::{TooLarge, elements, product};
 pub use support::Support;
 pub use values::{Fill, Value, Values};
 pub use view::View;
@@ -102,15 +104,24 @@ impl Tensor {
             return Err(format!("has {} dimensions; at most 8 are supported", self.shape.len()));
         }
         self.view.check(self.shape.len())?;
-        let stored = self.stored().filter(|&n| n <= MAX_ELEMENTS);
-        let stored = stored.ok_or_else(|| format!("shape {:?} has more than {MAX_ELEMENTS} elements", self.shape))?;
+        let fits = |shape: &[usize]| elements(shape).is_ok_and(|count| count <= MAX_ELEMENTS);
+        if !fits(&self.shape) {
+            return Err(format!(
+                "shape {:?} has more than {MAX_ELEMENTS} elements, or sizes that are too large",
+                self.shape
+            ));
+        }
         // The buffer behind a view may be larger than the view: limit it too, or a tiny tensor could use all memory.
-        product(&self.view.buffer_shape(&self.stored_shape()))
-            .filter(|&n| n <= MAX_ELEMENTS)
-            .ok_or_else(|| format!("the buffer behind the view has more than {MAX_ELEMENTS} elements"))?;
-        self.elements()
-            .filter(|&n| n <= MAX_ELEMENTS)
-            .ok_or_else(|| format!("shape {:?} has more than {MAX_ELEMENTS} elements", self.shape))?;
+        if !fits(&self.view.buffer_shape(&self.stored_shape())) {
+            return Err(format!("the buffer behind the view has more than {MAX_ELEMENTS} elements"));
+        }
+        self.check_values()
+    }
+
+    /// Checks that the tensor has a value for each element of its shape, which the dtype can hold. Outputs may be of any size.
+    pub fn check_values(&self) -> Result<(), String> {
+        elements(&self.shape).map_err(|problem| problem.to_string())?;
+        let stored = elements(&self.stored_shape()).map_err(|problem| problem.to_string())?;
         self.values.check(stored, self.dtype)
     }
 }
@@ -118,14 +129,6 @@ impl Tensor {
 /// The largest tensor that a case may hold (2^24 elements): far above every size cliff of candle's kernels, far below
 /// what a worker's memory limit allows.
 pub const MAX_ELEMENTS: usize = 1 << 24;
-
-/// The product of `sizes`, or `None` where it overflows.
-pub fn product(sizes: &[usize]) -> Option<usize> {
-    if sizes.contains(&0) {
-        return Some(0);
-    }
-    sizes.iter().try_fold(1usize, |product, &n| product.checked_mul(n))
-}
 
 /// The index in each dimension of the element at `place` in row-major order.
 pub fn index_of(place: usize, shape: &[usize]) -> Vec<usize> {

@@ -135,19 +135,22 @@ impl Memory {
     }
 
     fn add(&mut self, bytes: u64, of_host: bool) -> Option<u64> {
-        self.place(if of_host { self.own(bytes) } else { self.fresh(bytes)? }, of_host)
+        self.place(if of_host { self.own(bytes)? } else { self.fresh(bytes)? }, of_host)
     }
 
     /// Fresh bytes, which are pretended if they are many; `None` if the process has no addresses for them.
     fn fresh(&self, bytes: u64) -> Option<ShadowedBuffer> {
         match self.pretend {
             Some(least) if bytes >= least => ShadowedBuffer::pretended(bytes as usize, !self.tracked),
-            _ => Some(self.own(bytes)),
+            _ => self.own(bytes),
         }
     }
 
-    fn own(&self, bytes: u64) -> ShadowedBuffer {
-        ShadowedBuffer::new(bytes as usize, FRESH, !self.tracked)
+    /// Fresh bytes in the process; `None` if a slot or the machine has no room for them.
+    fn own(&self, bytes: u64) -> Option<ShadowedBuffer> {
+        // A vector would end the process instead.
+        let fits = bytes <= BASE && Vec::<u8>::new().try_reserve_exact(bytes as usize).is_ok();
+        fits.then(|| ShadowedBuffer::new(bytes as usize, FRESH, !self.tracked))
     }
 
     /// Gives a buffer a slot, and returns its address.

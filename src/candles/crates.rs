@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use toml::{Table, Value};
+use walkdir::WalkDir;
 
 use super::functions::lines_of;
 use super::registry::{fetched, released};
@@ -159,16 +160,23 @@ fn manifest(folder: &Path) -> anyhow::Result<Table> {
     Ok(text.parse().map_err(|error| Unusable(format!("{}: {error}", path.display())))?)
 }
 
-/// The files in `folder` and below, sorted.
+/// The regular files in `folder` and below, sorted. Links are followed, but not in circles.
 pub fn files(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
-    for entry in fs::read_dir(folder)? {
-        let path = entry?.path();
-        if path.is_dir() { found.extend(files(&path)?) } else { found.push(path) }
+    for entry in WalkDir::new(folder).follow_links(true).max_depth(DEPTH) {
+        match entry {
+            Ok(entry) if entry.file_type().is_file() => found.push(entry.into_path()),
+            Ok(_) => {}
+            Err(circle) if circle.loop_ancestor().is_some() => {}
+            Err(problem) => return Err(problem.into()),
+        }
     }
     found.sort();
     Ok(found)
 }
+
+/// How deep folders of sources are in each other at most.
+const DEPTH: usize = 32;
 
 /// The dependencies that a manifest lists, also those of some platforms and of its build script.
 pub fn dependencies(manifest: &Table) -> impl Iterator<Item = (&String, &Value)> {

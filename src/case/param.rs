@@ -16,6 +16,9 @@ pub enum Param {
     List(Vec<Param>),
 }
 
+/// How deep lists are in each other at most: no op takes more than lists of lists.
+const DEEPEST: usize = 8;
+
 impl Param {
     /// The number, or all numbers of a list.
     pub fn numbers(&self) -> Vec<Value> {
@@ -37,9 +40,15 @@ impl Param {
 
     /// The param that a person means by `text`: a number, a list such as `[1, 2]`, or else a text.
     pub fn read(text: &str) -> Self {
-        if let Some(items) = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+        Self::read_within(text, DEEPEST)
+    }
+
+    /// The same, where lists are at most so deep in each other. What is deeper is a text.
+    fn read_within(text: &str, depth: usize) -> Self {
+        let inside = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+        if let (Some(items), Some(depth)) = (inside, depth.checked_sub(1)) {
             let items = items.split(',').map(str::trim).filter(|item| !item.is_empty());
-            return Self::List(items.map(Self::read).collect());
+            return Self::List(items.map(|item| Self::read_within(item, depth)).collect());
         }
         let int = text.parse().map(Value::Int).ok();
         let number = int.or_else(|| text.parse().map(Value::Float).ok());

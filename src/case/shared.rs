@@ -1,5 +1,7 @@
 //! Inputs of a case that lie in one buffer.
 
+use std::collections::BTreeSet;
+
 use super::Case;
 use crate::tensor::{DType, MAX_ELEMENTS, Tensor, Value, Values, View};
 
@@ -127,7 +129,8 @@ impl Case {
     /// Checks that inputs can lie where they do, in valid tensors. The error names an input, and says what is wrong with it.
     pub(super) fn check_shared(&self) -> Result<(), (&str, String)> {
         self.inputs.keys().try_for_each(|name| self.check_guest(name))?;
-        for (owner, tensor) in self.inputs.iter().filter(|(name, _)| self.guests(name).next().is_some()) {
+        let owners: BTreeSet<&str> = self.inputs.values().filter_map(|guest| guest.view.of.as_deref()).collect();
+        for (owner, tensor) in self.inputs.iter().filter(|(name, _)| owners.contains(name.as_str())) {
             let mut cells = Cells { dtype: tensor.dtype, values: Vec::new() };
             cells.add(tensor);
             if let Some((name, _)) = self.guests(owner).find(|(_, guest)| !cells.add(guest)) {

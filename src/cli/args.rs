@@ -9,6 +9,8 @@ mod pattern;
 mod sanitizer;
 mod store;
 
+use std::fs::File;
+use std::io::{self, Read};
 use std::num::NonZero;
 use std::ops::RangeInclusive;
 use std::path::Path;
@@ -25,7 +27,7 @@ pub use kernels::KernelsArg;
 pub use known::KnownArg;
 pub use pattern::Pattern;
 pub use sanitizer::{SanitizerArg, usable};
-pub use store::{StoreArg, check_release, existing};
+pub use store::{StoreArg, check_release, existing, is_file};
 
 /// A mistake of the user, as opposed to a failure of the harness.
 #[derive(Debug, thiserror::Error)]
@@ -145,9 +147,20 @@ pub fn duration(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| "write a time of at most 100 years, such as `90s`, `5m` or `250ms`".to_string())
 }
 
+/// The largest file that is read: far larger than any case.
+const LARGEST: u64 = 256 << 20;
+
 /// The text in `path`. `-` is standard input.
 pub fn text(path: &Path) -> Result<String, UsageError> {
-    let text =
-        if path.as_os_str() == "-" { std::io::read_to_string(std::io::stdin()) } else { std::fs::read_to_string(path) };
-    text.map_err(|error| UsageError(format!("cannot read {}: {error}", path.display())))
+    let read = || -> io::Result<String> {
+        let file: Box<dyn Read> =
+            if path.as_os_str() == "-" { Box::new(io::stdin()) } else { Box::new(File::open(path)?) };
+        let mut text = String::new();
+        // What is no file, such as `/dev/zero`, may have no end.
+        if file.take(LARGEST + 1).read_to_string(&mut text)? as u64 > LARGEST {
+            return Err(io::Error::other(format!("it has more than {} MiB", LARGEST >> 20)));
+        }
+        Ok(text)
+    };
+    read().map_err(|error| UsageError(format!("cannot read {}: {error}", path.display())))
 }

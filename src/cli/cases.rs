@@ -3,6 +3,8 @@
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
+use walkdir::{DirEntry, WalkDir};
+
 use crate::case::Case;
 use crate::cli::{KnownArg, StoreArg, UsageError, text};
 use crate::ops::{self, Op, accept};
@@ -67,22 +69,27 @@ pub fn failing(path: &Path, store: &StoreArg) -> anyhow::Result<(&'static Op, Ca
     }
 }
 
-/// The file at `path`, or all `wanted` files of the folder at `path`, sorted.
+/// How deep folders of cases are in each other at most.
+const DEPTH: usize = 32;
+
+/// The file at `path`, or all `wanted` regular files of the folder at `path`, sorted. Links are followed, but not in circles.
 pub fn files(path: &Path, wanted: fn(&Path) -> bool) -> Result<Vec<PathBuf>, UsageError> {
     let unreadable = |error: std::io::Error| UsageError(format!("cannot read {}: {error}", path.display()));
     if !std::fs::metadata(path).map_err(unreadable)?.is_dir() {
         return Ok(vec![path.to_path_buf()]);
     }
+    // Neither the folder of a root cause nor that of golden vectors holds cases.
+    let has_cases = |entry: &DirEntry| {
+        let path = entry.path();
+        entry.depth() == 0 || !(path.join("cause.toml").is_file() || path.is_dir() && path.ends_with("golden"))
+    };
     let mut files = Vec::new();
-    for entry in std::fs::read_dir(path).map_err(unreadable)? {
-        let path = entry.map_err(unreadable)?.path();
-        if path.is_dir() {
-            // Neither the folder of a root cause nor that of golden vectors holds cases.
-            if !path.join("cause.toml").is_file() && !path.ends_with("golden") {
-                files.extend(self::files(&path, wanted)?);
-            }
-        } else if wanted(&path) {
-            files.push(path);
+    for entry in WalkDir::new(path).follow_links(true).max_depth(DEPTH).into_iter().filter_entry(has_cases) {
+        match entry {
+            Ok(entry) if entry.file_type().is_file() && wanted(entry.path()) => files.push(entry.into_path()),
+            Ok(_) => {}
+            Err(circle) if circle.loop_ancestor().is_some() => {}
+            Err(problem) => return Err(unreadable(problem.into())),
         }
     }
     files.sort();

@@ -1,14 +1,16 @@
 //! `snuffer findings`: lists, shows, sums up and exports the findings of a store.
 
+use std::path::Path;
+
 use clap::Subcommand;
 
-use super::{Format, FormatArg, KnownArg, StoreArg, cases, issues, list, promote, similar};
+use super::{Format, FormatArg, KnownArg, StoreArg, cases, intact, is_file, issues, list, promote, similar};
 use crate::causes::{Explanation, KnownFailures, Sighting, Upstream};
-use crate::console::{self, Shell};
+use crate::console::{self, Shell, quoted};
 use crate::exit_code::Exit;
 use crate::oracle::{Evidence, judge};
 use crate::report::{self, Answer, Summary};
-use crate::store::{Finding, Record, Store, id};
+use crate::store::{Finding, Record, Store, Tally, id};
 
 /// Arguments of `snuffer findings`.
 #[derive(Debug, clap::Args)]
@@ -61,12 +63,16 @@ pub fn run(args: Args, named: &StoreArg) -> anyhow::Result<Exit> {
     match args.command {
         Command::List(list) => list::run(&list, &store()?, &known()?),
         Command::Show { name, json } => {
-            let (name, finding) = named.finding(&name)?;
+            let (typed, (name, finding)) = (Path::new(&name), named.finding(&name)?);
             if json {
                 println!("{}", list::json(&name, &finding, &known()?)?);
                 return Ok(Exit::Clean);
             }
-            show(&name, &finding, &known()?, &named.shell())
+            // The store may lack what is in a file.
+            let has = |store: Store| store.get(&name).is_ok_and(|own| own.as_ref() == Some(&finding));
+            let is_outside = is_file(typed) && !named.existing().is_ok_and(has);
+            let replayed = if is_outside { quoted(typed) } else { id(&name) };
+            show(&replayed, &finding, &known()?, &named.shell())
         }
         Command::Summary(format) => summary(&store()?, format.format(), &known()?, &named.shell()),
         Command::Similar(similar) => similar::run(&similar, named, &known()?),
@@ -81,35 +87,38 @@ pub fn run(args: Args, named: &StoreArg) -> anyhow::Result<Exit> {
 
 /// Prints what the campaigns of a store came to.
 fn summary(store: &Store, format: Format, known: &KnownFailures, shell: &Shell) -> anyhow::Result<Exit> {
-    let (records, findings) = (store.records()?, store.readable()?);
-    let records: Vec<&Record> = records.iter().collect();
+    let mut complete = Exit::Clean;
+    let (records, findings) = (intact::campaigns(store, &mut complete)?, intact::findings(store, &mut complete)?);
+    let records: Vec<&Record> = records.iter().map(|(_, record)| record).collect();
     let summary = Summary::new(&records, &findings, known);
     match format {
         Format::Text => println!("{}", console::summary(&summary, "finding", shell)),
         Format::Markdown => print!("{}", summary.markdown(&records)),
         Format::Json => println!("{}", serde_json::to_string(&summary)?),
     }
-    Ok(exit(summary.ran.counts.cases))
+    Ok(exit(summary.ran.counts.cases, complete))
 }
 
-/// `Harness` if no campaign ran a case: CI must not pass if nothing ran.
-fn exit(cases: u64) -> Exit {
-    if cases == 0 { Exit::Harness } else { Exit::Clean }
+/// `Harness` if no campaign ran a case, or if something was left out: CI must not pass if nothing ran.
+fn exit(cases: u64, complete: Exit) -> Exit {
+    if cases == 0 { Exit::Harness } else { complete }
 }
 
 /// Prints all findings in another format.
 fn export(store: &Store, form: Form, known: &KnownFailures) -> anyhow::Result<Exit> {
-    let (tally, findings) = (store.tally()?, store.readable()?);
+    let mut complete = Exit::Clean;
+    let (records, findings) = (intact::campaigns(store, &mut complete)?, intact::findings(store, &mut complete)?);
+    let tally = Tally::sum(records.iter().map(|(_, record)| record));
     let explanations: Vec<Explanation> = findings.iter().map(|(_, finding)| known.explain(finding)).collect();
     match form {
         Form::Sarif => println!("{:#}", report::sarif(&findings, &explanations)),
         Form::Junit => print!("{}", report::junit(&tally, &findings, &explanations)?),
     }
-    Ok(exit(tally.total.cases))
+    Ok(exit(tally.total.cases, complete))
 }
 
-/// Prints all of `finding`: what happens, what the regressions say of it, and how to run it again.
-pub fn show(name: &str, finding: &Finding, known: &KnownFailures, shell: &Shell) -> anyhow::Result<Exit> {
+/// Prints all of `finding`: what happens, what the regressions say of it, and how to run it again, by the name `replayed`.
+pub fn show(replayed: &str, finding: &Finding, known: &KnownFailures, shell: &Shell) -> anyhow::Result<Exit> {
     let evidence = Evidence::new(cases::op(&finding.case)?, &finding.case, &finding.observations);
     let verdict = judge(&evidence).led_by(&finding.signature);
     let text = report::replay(&evidence, &verdict, &Answer::new(&evidence, &verdict, known));
@@ -119,7 +128,7 @@ pub fn show(name: &str, finding: &Finding, known: &KnownFailures, shell: &Shell)
     println!("status    {}{title}", state.word());
     println!("upstream  {}", upstream(finding, known));
     let shell = shell.clone().on(finding.origin.candle.as_ref(), finding.origin.kernels.as_ref());
-    println!("replay    {}", shell.on_the_same(&format!("replay {}", id(name))));
+    println!("replay    {}", shell.on_the_same(&format!("replay {replayed}")));
     let reproduction = &finding.reproduction;
     println!("happens   {} of {} runs, the first in a new process", reproduction.failed, reproduction.tries);
     println!("release   {} in a build without overflow checks", reproduction.unchecked);

@@ -98,7 +98,10 @@ fn counted(args: &Args) -> Result<(), UsageError> {
 fn check(args: &Args, file: &File) -> Result<Vec<Checked>, UsageError> {
     let path = args.file.display();
     let find = |name: &String| {
-        let found = file.tensor(name).map_err(|error| UsageError(format!("{path}: {name}: {error}")))?;
+        let found = file.tensor(name).map_err(|error| {
+            // A backtrace may follow the first line.
+            UsageError(format!("{path}: {name}: {}", error.to_string().lines().next().unwrap_or_default()))
+        })?;
         let missing = || UsageError(format!("{path} has no tensor `{name}`; it has {}", file.list().join(", ")));
         found.ok_or_else(missing)
     };

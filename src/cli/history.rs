@@ -222,9 +222,10 @@ fn table(table: &Table) -> String {
     let line = |cells: Vec<(String, bool)>| {
         let last = cells.len() - 1;
         let padded = cells.into_iter().zip(&widths).enumerate().map(|(column, ((text, right), width))| match right {
-            true => format!("{text:>width$}"),
-            false if column == last => console::wrapped(&text, room).join(&format!("\n{:indent$}", "")),
-            false => format!("{text:<width$}"),
+            // `format!` knows no width above 65,535.
+            true => " ".repeat(width - text.chars().count()) + &text,
+            false if column == last => console::wrapped(&text, room).join(&format!("\n{}", " ".repeat(indent))),
+            false => text.clone() + &" ".repeat(width - text.chars().count()),
         });
         padded.collect::<Vec<_>>().join("  ").trim_end().to_string() + "\n"
     };

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::hunt::{Shown, campaign, name, stop_on_signal};
-use super::{CandleArg, Common, JobsArg, StoreArg, UsageError, cases, duration};
+use super::{CandleArg, Common, JobsArg, StoreArg, UsageError, cases, duration, intact};
 use crate::examine::BadId;
 use crate::exit_code::Exit;
 use crate::generate::Mode;
@@ -35,7 +35,7 @@ pub struct Args {
 }
 
 pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
-    let (mut given, mut invalid) = (Vec::new(), Vec::new());
+    let (mut given, mut invalid, mut complete) = (Vec::new(), Vec::new(), Exit::Clean);
     for path in &args.paths {
         for path in cases::files(path, visible)? {
             match cases::read(&path) {
@@ -45,8 +45,11 @@ pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
                     }
                     given.push(case);
                 }
-                // A fuzzer's folder has other files too, and a damaged one must not stop the import.
-                Err(problem) => eprintln!("left out: {}", problem.to_string().lines().next().unwrap_or_default()),
+                // A fuzzer's folder has files that are no cases. A damaged case must not stop the import, but is missing then.
+                Err(problem) if path.extension().is_none_or(|kind| kind != "toml") => {
+                    intact::tell(&problem.to_string());
+                }
+                Err(problem) => intact::left_out(&problem.to_string(), &mut complete),
             }
         }
     }
@@ -88,7 +91,8 @@ pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
         settings: Settings { time: args.minimize, ..Settings::default() },
     };
     let log = Log::open(&store.open()?.campaigns(), &name(0))?;
-    campaign(&plan, None, store, (log, record), &args.shown, &*stop_on_signal()?)
+    let exit = campaign(&plan, None, store, (log, record), &args.shown, &*stop_on_signal()?)?;
+    Ok(if matches!(exit, Exit::Clean | Exit::Findings) && complete != Exit::Clean { complete } else { exit })
 }
 
 /// Whether a file of a folder may be a case: a fuzzer gives its files no extension.

@@ -13,7 +13,7 @@ use crate::causes::{KnownFailures, Sighting};
 use crate::console;
 use crate::exit_code::Exit;
 use crate::oracle::Evidence;
-use crate::report::{Report, Why};
+use crate::report::{Report, Why, inline};
 use crate::store::{Finding, Store, write_atomically};
 
 /// Arguments of `snuffer findings issues`.
@@ -101,7 +101,7 @@ fn by_cause(folder: &Path, findings: &[(String, Finding)], known: &KnownFailures
         write_atomically(&folder.join(format!("{}.md", cause.name)), text.as_bytes())?;
         let links: Vec<&str> = cause.upstream.iter().map(|link| link.url.as_str()).collect();
         let (rank, title, count, links) = (cause.rank, &cause.title, its.len(), links.join(" "));
-        let _ = writeln!(list, "| {rank} | {count} | [{title}]({}.md) | {links} |", cause.name);
+        let _ = writeln!(list, "| {rank} | {count} | [{}]({}.md) | {links} |", inline(title), cause.name);
         written += 1;
     }
     write_atomically(&folder.join("README.md"), list.as_bytes())?;

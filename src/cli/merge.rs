@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use super::existing;
+use super::{existing, intact};
 use crate::exit_code::Exit;
-use crate::store::Store;
+use crate::store::{Store, Tally};
 
 /// Arguments of `snuffer merge`.
 #[derive(Debug, clap::Args)]
@@ -17,8 +17,10 @@ pub struct Args {
     into: PathBuf,
 }
 
+/// Merges the stores. `Harness` if something in one is damaged and was left out.
 pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let into = Store::open(&args.into)?;
+    let mut exit = Exit::Clean;
     for path in &args.stores {
         let merged = into.merge(&existing(path)?)?;
         println!(
@@ -28,9 +30,10 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
             merged.findings,
             merged.campaigns
         );
-        merged.damaged.iter().for_each(|problem| println!("  left out: {problem}"));
+        merged.damaged.iter().for_each(|problem| intact::left_out(problem, &mut exit));
     }
-    let campaigns = into.tally()?;
+    let records = intact::campaigns(&into, &mut exit)?;
+    let campaigns = Tally::sum(records.iter().map(|(_, record)| record));
     println!("{}: {} cases, {} signatures", args.into.display(), campaigns.total.cases, campaigns.signatures.len());
-    Ok(Exit::Clean)
+    Ok(exit)
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use super::{KnownArg, StoreArg, UsageError, cases, check_release, duration};
+use super::{KnownArg, StoreArg, UsageError, cases, check_release, duration, intact};
 use crate::candles::fixed;
 use crate::causes::{KnownFailures, RootCause, Sighting};
 use crate::device::Device;
@@ -36,14 +36,18 @@ pub struct Args {
     /// Also find the first candle release in which it fails on the CPU; builds several releases.
     #[arg(long)]
     since: bool,
-    /// Time limit of the program.
+    /// Time limit of the program, and of each small case that is run to find the conditions of the failure.
     #[arg(long, default_value = "10s", value_parser = duration)]
     timeout: Duration,
+    /// Time limit of finding all conditions.
+    #[arg(long, default_value = "2m", value_parser = duration)]
+    conditions: Duration,
 }
 
 pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
     let known = args.known.failures()?;
-    let Chosen { name, finding, cause, is_asked } = chosen(args, &known, store)?;
+    let mut exit = Exit::Clean;
+    let Chosen { name, finding, cause, is_asked } = chosen(args, &known, store, &mut exit)?;
     check_release(&finding)?;
     let op = cases::op(&finding.case)?;
     let limits = Limits { deadline: args.timeout, ..Limits::default() };
@@ -61,7 +65,8 @@ pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
         reproduced(&evidence, &finding, device, &folder, args, limits)?
     };
     let since = if args.since { since(op, &finding, args, limits)? } else { None };
-    let ablation = ablation(&finding, device, limits)?;
+    let tell = |part: &str| eprintln!("varying    {part}");
+    let ablation = ablation(&finding, device, limits, args.conditions, &tell)?;
     let change = cause.map(fixed::diff_of).transpose()?.flatten();
     let report = Report {
         program: made.as_ref().map(|made| (made.text.as_str(), &made.ran)).map_err(String::as_str),
@@ -75,7 +80,7 @@ pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
     write_atomically(&folder.join("report.md"), text.as_bytes())?;
     print!("{text}");
     eprintln!("snuffer: written to {}", folder.display());
-    Ok(Exit::Clean)
+    Ok(exit)
 }
 
 /// A program that shows a finding.
@@ -98,7 +103,7 @@ struct Chosen<'a> {
 }
 
 /// The finding that is named and its cause, or the cause that is named and the plainest of its findings.
-fn chosen<'a>(args: &Args, known: &'a KnownFailures, store: &StoreArg) -> anyhow::Result<Chosen<'a>> {
+fn chosen<'a>(args: &Args, known: &'a KnownFailures, store: &StoreArg, exit: &mut Exit) -> anyhow::Result<Chosen<'a>> {
     let typed = &args.name;
     let problem = match store.finding(typed) {
         Ok((name, finding)) => {
@@ -109,7 +114,7 @@ fn chosen<'a>(args: &Args, known: &'a KnownFailures, store: &StoreArg) -> anyhow
     };
     let Ok(cause) = RootCause::named(&known.causes, typed) else { return Err(problem) };
     let has_it = |failure: &Sighting| known.cause_of(failure).is_some_and(|own| own.name == cause.name);
-    let findings = if store.path().is_dir() { store.existing()?.readable()? } else { Vec::new() };
+    let findings = if store.path().is_dir() { intact::findings(&store.existing()?, exit)? } else { Vec::new() };
     let its = findings.into_iter().filter(|(_, finding)| has_it(&Sighting::of(finding)));
     if let Some((name, finding)) = its.min_by_key(|(_, finding)| finding.case.complexity()) {
         return Ok(Chosen { name, finding, cause: Some(cause), is_asked: true });

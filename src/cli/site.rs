@@ -5,7 +5,7 @@ use std::path::{Component, Path, PathBuf};
 
 use anyhow::Context;
 
-use super::{KnownArg, StoreArg, UsageError, coverage};
+use super::{KnownArg, StoreArg, UsageError, coverage, intact};
 use crate::candles::fixed;
 use crate::exit_code::Exit;
 use crate::report::site::{Campaign, Contents, Page, site};
@@ -28,22 +28,13 @@ const MARKER: &str = ".snuffer-site";
 pub fn run(args: &Args, named: &StoreArg) -> anyhow::Result<Exit> {
     let store = named.existing()?;
     let mut exit = Exit::Clean;
-    let mut left_out = |name: &str, problem: anyhow::Error| {
-        exit = Exit::Harness;
-        eprintln!("left out: {name}: {}", format!("{problem:#}").lines().next().unwrap_or_default());
-    };
     let mut contents =
         Contents { store: named.path().display().to_string(), known: args.known.failures()?, ..Contents::default() };
-    for (name, finding) in store.all()? {
-        match finding {
-            Ok(finding) => contents.findings.push((name, finding)),
-            Err(problem) => left_out(&name, problem),
-        }
-    }
-    for (name, record) in store.named_records()? {
-        match record.and_then(|record| Ok((record, coverage::of_campaign(&store, &name)?))) {
-            Ok((record, coverage)) => contents.campaigns.push(Campaign { name, record, coverage }),
-            Err(problem) => left_out(&name, problem),
+    contents.findings = intact::findings(&store, &mut exit)?;
+    for (name, record) in intact::campaigns(&store, &mut exit)? {
+        match coverage::of_campaign(&store, &name) {
+            Ok(coverage) => contents.campaigns.push(Campaign { name, record, coverage }),
+            Err(problem) => intact::left_out(&format!("{problem:#}"), &mut exit),
         }
     }
     for cause in &contents.known.causes {

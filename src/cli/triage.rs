@@ -11,8 +11,8 @@ use crate::console::{self, Shell};
 use crate::exit_code::Exit;
 use crate::oracle::{Evidence, Rank};
 use crate::report::{Report, sentence};
-use crate::store::Finding;
 use crate::store::regression::{self, Regression, Status, is_link};
+use crate::store::{Finding, id};
 
 /// Arguments of `snuffer triage`.
 #[derive(Debug, clap::Args)]
@@ -126,7 +126,7 @@ impl Group<'_> {
         let what = self.cause.clone().unwrap_or_else(|| sentence(&finding.signature));
         println!("{}", console::headed(self.rank(), &what));
         println!("{name}\n");
-        show(name, finding, known, shell)?;
+        show(&id(name), finding, known, shell)?;
         if !others.is_empty() {
             println!("\nlikely the same cause:");
             for (name, _) in others {

@@ -73,8 +73,9 @@ fn program() -> Option<PathBuf> {
     Some(below.unwrap_or(own))
 }
 
-/// A path as a word of a shell.
-fn quoted(path: &Path) -> String {
+/// A path as a word of a shell, which no program takes for an option.
+pub fn quoted(path: &Path) -> String {
     let path = path.display().to_string();
+    let path = if path.len() > 1 && path.starts_with('-') { format!("./{path}") } else { path };
     shlex::try_quote(&path).map_or_else(|_| path.clone(), std::borrow::Cow::into_owned)
 }

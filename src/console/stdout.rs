@@ -1,11 +1,12 @@
 //! Standard output, or the file of `--output`: everything that the command line prints goes through here.
 
-use std::fmt::{Arguments, Write as _};
+use std::fmt::Arguments;
 use std::io::{ErrorKind, Write as _, stdout};
 use std::path::PathBuf;
 use std::process::exit;
 use std::sync::{Mutex, PoisonError};
 
+use super::harmless::{harmless, short_and_harmless};
 use crate::store::write_atomically;
 
 /// The exit code that a shell reports for a process that SIGPIPE ended.
@@ -34,13 +35,20 @@ pub fn finish() -> anyhow::Result<()> {
 ///
 /// SIGPIPE stays ignored. It would also end this process when it writes to a dead worker.
 pub fn print(text: Arguments) {
+    let text = text.to_string();
+    let text = harmless(&text);
     if let Some((_, kept)) = FILE.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
-        kept.write_fmt(text).expect("a string grows");
-    } else if let Err(error) = stdout().lock().write_fmt(text) {
+        kept.push_str(&text);
+    } else if let Err(error) = stdout().lock().write_all(text.as_bytes()) {
         if error.kind() != ErrorKind::BrokenPipe {
             eprintln!("snuffer: cannot write to standard output: {error}");
             exit(NOT_WRITTEN);
         }
         exit(CLOSED_PIPE);
     }
+}
+
+/// Writes a message to standard error.
+pub fn complain(text: Arguments) {
+    eprintln!("{}", short_and_harmless(&text.to_string()));
 }

@@ -110,6 +110,7 @@ impl<'a> Call<'a> {
 
 /// The tensor as contracts see it.
 fn plain(tensor: &Tensor) -> candle_core::Result<tensor::Tensor> {
+    tensor::elements(tensor.dims()).map_err(candle_core::Error::wrap)?;
     let Some(dtype) = ops::case_dtype(tensor.dtype()) else {
         candle_core::bail!("is {}, a dtype that snuffer does not support", tensor.dtype().as_str())
     };

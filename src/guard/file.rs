@@ -4,7 +4,9 @@ use std::fmt::Debug;
 use std::path::Path;
 
 use candle_core::safetensors::MmapedSafetensors;
-use candle_core::{Device, Result, Tensor};
+use candle_core::{Device, Error, Result, Tensor};
+
+use crate::tensor::elements;
 
 /// A tensor of a file.
 pub type Loaded = Tensor;
@@ -32,11 +34,10 @@ impl File {
         views.iter().map(|(name, view)| format!("{name} {} {:?}", dtype(&view.dtype()), view.shape())).collect()
     }
 
-    /// The tensor of this name, if the file has it. An `Err` if candle does not know its dtype.
+    /// The tensor of this name, if the file has it. An `Err` if candle does not know its dtype, or cannot have its shape.
     pub fn tensor(&self, name: &str) -> Result<Option<Tensor>> {
-        if self.0.get(name).is_err() {
-            return Ok(None);
-        }
+        let Ok(view) = self.0.get(name) else { return Ok(None) };
+        elements(view.shape()).map_err(Error::wrap)?;
         self.0.load(name, &Device::Cpu).map(Some)
     }
 }

@@ -1,8 +1,11 @@
 //! Which parts of a finding matter: varies each part of its minimized case and runs the case again. What belongs together
 //! varies together: a label with its number of classes, an id with the dimension that it indexes.
 
+mod work;
+
 use std::collections::BTreeSet;
 use std::mem::discriminant;
+use std::time::{Duration, Instant};
 
 use crate::case::{Case, Param};
 use crate::device::Device;
@@ -12,7 +15,9 @@ use crate::generate::{Draw, random, with_sizes};
 use crate::ops::{self, Contract, Op};
 use crate::oracle::OracleName;
 use crate::store::Finding;
-use crate::tensor::{Tensor, Value, Values, cast, product, resized};
+use crate::tensor::{Tensor, Value, Values, cast, resized};
+use work::is_affordable;
+pub use work::takes_long;
 
 /// The sizes to try in place of each size: small ones, and around a warp and a block.
 const SIZES: [usize; 5] = [2, 3, 7, 33, 257];
@@ -21,19 +26,32 @@ const DRAWS: u64 = 5;
 /// How much further outside of its dimension a bad id is tried.
 const FURTHER: [i64; 3] = [1, 7, 100];
 
-/// Varies the parts of `finding` on `device` and describes the effect of each in a line.
-pub fn ablation(finding: &Finding, device: Device, limits: Limits) -> anyhow::Result<Vec<String>> {
+/// Varies the parts of `finding` on `device` and describes the effect of each in a line, for as long as `within`. Tells each part
+/// before it is varied.
+pub fn ablation(
+    finding: &Finding,
+    device: Device,
+    limits: Limits,
+    within: Duration,
+    tell: &dyn Fn(&str),
+) -> anyhow::Result<Vec<String>> {
     let case = &finding.case;
     let Some(op) = ops::find(&case.op).filter(|_| case.steps.is_empty()) else { return Ok(Vec::new()) };
-    let mut variation = Variation { executor: Executor::start(&[device], &limits.into())?, op, finding };
+    let executor = Executor::start(&[device], &limits.into())?;
+    let mut variation = Variation { executor, op, finding, until: Instant::now() + within, is_cut: false };
     let bad_id = BadId::find(op, case);
+    tell("dtypes");
     let mut lines = vec![variation.dtypes(device)?];
     if let Some(bad_id) = &bad_id {
+        tell("ids");
         lines.extend(variation.ids(bad_id)?);
     }
+    tell("sizes");
     lines.push(variation.sizes(bad_id.as_ref())?);
+    tell("values");
     lines.extend(variation.all_values(bad_id.as_ref())?.into_iter().map(Some));
     for (name, place, value) in case.numbers() {
+        tell(name);
         lines.push(variation.number(name, place, value)?);
     }
     if !case.is_plain() {
@@ -43,6 +61,9 @@ pub fn ablation(finding: &Finding, device: Device, limits: Limits) -> anyhow::Re
                 .to_string(),
         ));
     }
+    if variation.is_cut {
+        lines.push(Some("there was no time to try more".to_string()));
+    }
     Ok(lines.into_iter().flatten().collect())
 }
 
@@ -51,6 +72,10 @@ struct Variation<'a> {
     executor: Executor,
     op: &'static Op,
     finding: &'a Finding,
+    /// When to stop.
+    until: Instant,
+    /// Whether that was before all was tried.
+    is_cut: bool,
 }
 
 impl Variation<'_> {
@@ -170,8 +195,12 @@ impl Variation<'_> {
         for (name, variant) in
             variants.into_iter().filter(|(_, variant)| variant.check().is_ok() && self.op.check(variant).is_ok())
         {
-            if !self.is_comparable(&variant) {
+            if !self.is_comparable(&variant) || takes_long(self.op, &variant) {
                 continue;
+            }
+            if Instant::now() >= self.until {
+                self.is_cut = true;
+                break;
             }
             let list = if self.happens(&variant)? { &mut tried.fail } else { &mut tried.pass };
             list.push(name);
@@ -252,15 +281,6 @@ impl<T: ToString> Tried<T> {
             (_, _) => Some(format!("{what}: also {fail}; not {pass}")),
         }
     }
-}
-
-/// Whether `other` in place of `size` leaves tensors that are quick to make: 257 four times is 70 GB.
-fn is_affordable(case: &Case, size: usize, other: usize) -> bool {
-    const MOST: usize = 1 << 21;
-    let resized = |tensor: &Tensor| -> Vec<usize> {
-        tensor.shape.iter().map(|&own| if own == size { other } else { own }).collect()
-    };
-    case.inputs.values().all(|tensor| product(&resized(tensor)).is_some_and(|count| count <= MOST))
 }
 
 fn joined(items: &[impl ToString]) -> String {

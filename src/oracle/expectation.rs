@@ -41,7 +41,9 @@ impl Evidence<'_> {
 
     /// The specified elements of the gradient of the input `name`, which has one element for each that the input stores.
     pub fn gradient_expectations(&self, name: &str, grad: &Tensor) -> Vec<Expectation> {
-        let (input, factor) = (&self.case.inputs[name], FACTOR * self.op.ulps);
+        // Without outputs that are promised there is nothing to differentiate.
+        let Some(input) = self.case.tensor(name).filter(|_| self.expected().is_some()) else { return Vec::new() };
+        let factor = FACTOR * self.op.ulps;
         let (grads, stored) = (grad.floats(), input.stored().unwrap_or(0));
         if grads.len() != stored {
             return Vec::new();

@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::markdown::text::{fenced, inline, without_tags};
 use super::words::sentence;
 use crate::oracle::{Change, Class, Rank, Signature};
 
@@ -207,21 +208,21 @@ impl Comparison {
         }
         for (due_to, its) in groups {
             let (it, others) = its.split_first().expect("a group has a difference");
-            let (what, after) = (cell(&it.what), cases(it.after_cases));
-            let (due_to, class, more) = (cell(&due_to), it.class.name(), others.len());
+            let (what, after) = (inline(&it.what), cases(it.after_cases));
+            let (due_to, class, more) = (inline(&due_to), it.class.name(), others.len());
             let _ = writeln!(text, "| {due_to} | {class} | {what} | {} | {after} | {more} |", it.device);
         }
         for it in self.differences.iter().take(FOLDED) {
             let _ = write!(
                 text,
                 "\n<details>\n<summary>{}: {}</summary>\n\n{}\n\n| | |\n|---|---|\n| base | {} |\n| head | {} |\n\n\
-                 ```toml\n{}```\n\nWith this case in a file `case.toml`:\n\n```sh\n{}\n{}\n```\n\n</details>\n",
+                 {}\nWith this case in a file `case.toml`:\n\n```sh\n{}\n{}\n```\n\n</details>\n",
                 it.class.name(),
-                escaped(&it.what),
-                escaped(&it.detail),
-                cell(&it.before),
-                cell(&it.after),
-                it.case,
+                without_tags(&it.what),
+                inline(&it.detail),
+                inline(&it.before),
+                inline(&it.after),
+                fenced("toml", &it.case),
                 it.replay[0].replace(&it.file, "case.toml"),
                 it.replay[1].replace(&it.file, "case.toml"),
             );
@@ -232,8 +233,8 @@ impl Comparison {
         if !self.regressions.is_empty() {
             text += "\n| regression | base | head | on |\n|---|---|---|---|\n";
             for it in &self.regressions {
-                let (before, after) = (cell(&it.before), cell(&it.after));
-                let _ = writeln!(text, "| {} | {before} | {after} | {} |", cell(&it.title), it.device);
+                let (before, after) = (inline(&it.before), inline(&it.after));
+                let _ = writeln!(text, "| {} | {before} | {after} | {} |", inline(&it.title), it.device);
             }
         }
         let files = match self.changed.as_slice() {
@@ -263,14 +264,4 @@ fn behind(others: &[&Difference]) -> String {
 /// A number of cases.
 fn cases(count: u64) -> String {
     if count == 1 { "1 case".to_string() } else { format!("{count} cases") }
-}
-
-/// Text in Markdown that may hold what HTML reads as tags.
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;")
-}
-
-/// Text in a cell of a table.
-fn cell(text: &str) -> String {
-    escaped(text).replace('|', "\\|").replace('\n', " ")
 }

@@ -1,5 +1,6 @@
 //! What should happen instead, as an issue says it: never what did happen.
 
+use super::markdown::text::inline;
 use super::promised;
 use super::values::{WrongElement, wrong_elements};
 use crate::ops::Contract;
@@ -13,12 +14,12 @@ pub fn expected(evidence: &Evidence, violation: &Violation) -> String {
     let wrong = wrong_elements(evidence, violation);
     match (&evidence.contract, violation.oracle, &violation.kind) {
         (_, OracleName::Documentation, _) => {
-            format!("The call does what its documentation says, or returns an `Err`: {}.", violation.detail)
+            format!("The call does what its documentation says, or returns an `Err`: {}.", inline(&violation.detail))
         }
         (_, OracleName::Siblings, Kind::OnlyOneAccepts) => {
             "Both calls are accepted, or both are rejected: they are equivalent.".to_string()
         }
-        (_, OracleName::Invariant, _) => format!("A different value: {}.", violation.detail),
+        (_, OracleName::Invariant, _) => format!("A different value: {}.", inline(&violation.detail)),
         (_, OracleName::Siblings, _) => "The same result from both calls: they are equivalent.".to_string(),
         (Contract::Unspecified(_), OracleName::Agreement, Kind::WrongShape | Kind::WrongDtype) => {
             "Outputs of the same shape and dtype on every device.".to_string()
@@ -37,12 +38,12 @@ pub fn expected(evidence: &Evidence, violation: &Violation) -> String {
         (_, OracleName::Layout, _) => "The same result as for contiguous inputs.".to_string(),
         (_, OracleName::Agreement, Kind::OnlyOneAccepts) => "Every device accepts the call.".to_string(),
         (_, OracleName::Agreement, _) => "The same result on every device.".to_string(),
-        (_, OracleName::SecondDerivative, _) => format!("Different second derivatives: {}.", violation.detail),
+        (_, OracleName::SecondDerivative, _) => format!("Different second derivatives: {}.", inline(&violation.detail)),
         (_, OracleName::Gradient, Kind::MissingGradient | Kind::RefusedGradient | Kind::NotSupported) => {
             format!("`Ok`, and a gradient of {}.", with_gradient(evidence).join(", "))
         }
         (_, _, Kind::WrongValue) if !wrong.is_empty() => table(&wrong),
-        (_, _, Kind::WrongValue) => format!("A different value: {}.", violation.detail),
+        (_, _, Kind::WrongValue) => format!("A different value: {}.", inline(&violation.detail)),
         _ => format!("{}{}.", sentence(&promised(&evidence.contract)), and_gradients(evidence)),
     }
 }
@@ -52,7 +53,7 @@ fn table(wrong: &[WrongElement]) -> String {
     let mut text = format!("{what}:\n\n| element | expected | allowed error | got |\n|---|---|---|---|\n");
     for WrongElement { place, got, expected, within } in wrong.iter().take(LISTED) {
         let within = within.as_deref().unwrap_or("–");
-        text += &format!("| {place} | {expected} | {within} | {got} |\n");
+        text += &format!("| {} | {expected} | {within} | {got} |\n", inline(place));
     }
     match wrong.len().saturating_sub(LISTED) {
         0 => {}

@@ -1,5 +1,7 @@
 //! A finding as an issue in Markdown: what to run, what happens, and what should happen.
 
+pub mod text;
+
 use std::fmt::Write as _;
 
 use crate::causes::{KnownFailures, Sighting, Upstream};
@@ -19,6 +21,7 @@ use super::sources::{about_pytorch, sources};
 use super::values::{OUTSIDE, has_margin, shows_outside_of_a_view};
 use super::why::Why;
 use super::words::{device, title};
+use text::{fenced, inline};
 
 /// The contents of a report.
 #[derive(Debug)]
@@ -65,7 +68,7 @@ impl<'a> Report<'a> {
 
     /// The whole issue.
     pub fn markdown(&self) -> String {
-        format!("# {}\n\n{}", self.title(), self.body())
+        format!("# {}\n\n{}", inline(&self.title()), self.body())
     }
 
     /// The issue without its title.
@@ -74,7 +77,7 @@ impl<'a> Report<'a> {
         let mut text = format!("{}\n\n## To reproduce\n\n", self.summary());
         match self.program {
             Ok((program, ran)) => {
-                let _ = write!(text, "```rust\n{program}```\n\nprints\n\n```\n{}```\n", printed(ran));
+                let _ = write!(text, "{}\nprints\n\n{}", fenced("rust", program), fenced("", &printed(ran)));
                 if self.has_other_values {
                     text += "\nThe wrong values differ from run to run, as values do that are read from memory outside of the \
                              inputs. The table below has those of another run.\n";
@@ -83,9 +86,10 @@ impl<'a> Report<'a> {
             Err(why) => {
                 let _ = write!(
                     text,
-                    "`{}`, with the inputs below ({why}).\n\n```toml\n{}```\n",
-                    call(evidence.op, &finding.case),
-                    finding.case.to_text()
+                    "`{}`, with the inputs below ({}).\n\n{}",
+                    inline(&call(evidence.op, &finding.case)),
+                    inline(why),
+                    fenced("toml", &finding.case.to_text())
                 );
             }
         }
@@ -95,13 +99,17 @@ impl<'a> Report<'a> {
         text += &folded("The same call in PyTorch, for comparison", "python", torch(evidence.op, &finding.case).ok());
         text += "\n## What happens\n\n| device | result |\n|---|---|\n";
         for seen in &finding.observations {
-            let _ = writeln!(text, "| {} | {} |", device(seen.device), cell(&seen.outcome.summary()));
+            let _ = writeln!(text, "| {} | {} |", device(seen.device), inline(&seen.outcome.summary()));
             if let Some(contiguous) = &seen.contiguous {
-                let _ =
-                    writeln!(text, "| {}, contiguous inputs | {} |", device(seen.device), cell(&contiguous.summary()));
+                let _ = writeln!(
+                    text,
+                    "| {}, contiguous inputs | {} |",
+                    device(seen.device),
+                    inline(&contiguous.summary())
+                );
             }
             if let (Some(sibling), Some((other, _))) = (&seen.sibling, crate::ops::sibling(&finding.case)) {
-                let _ = writeln!(text, "| {}, {} | {} |", device(seen.device), other.name, cell(&sibling.summary()));
+                let _ = writeln!(text, "| {}, {} | {} |", device(seen.device), other.name, inline(&sibling.summary()));
             }
         }
         if finding.observations.iter().any(|seen| shows_outside_of_a_view(&finding.case, &seen.outcome)) {
@@ -109,14 +117,14 @@ impl<'a> Report<'a> {
         }
         let sources = sources(&finding.promise, &finding.case, &self.evidence.contract);
         let expected = expected(self.evidence, &finding.violation);
-        let _ = write!(text, "\n## What should happen\n\n{expected}\n\nSource: {sources}.\n");
+        let _ = write!(text, "\n## What should happen\n\n{expected}\n\nSource: {}.\n", inline(&sources));
         if let Some(about) = about_pytorch(self.evidence.op, &finding.case, &sources) {
             let _ = write!(text, "\n{about}\n");
         }
         text += &self.cause.map_or_else(String::new, Why::markdown);
         if !self.ablation.is_empty() {
             text += "\n## Conditions\n\nFound by changing one thing at a time:\n\n";
-            self.ablation.iter().for_each(|line| text += &format!("- {line}\n"));
+            self.ablation.iter().for_each(|line| text += &format!("- {}\n", inline(line)));
         }
         text + &self.environment()
     }
@@ -180,7 +188,9 @@ impl<'a> Report<'a> {
         let (finding, reproduction) = (self.finding, &self.finding.reproduction);
         let mut text = format!(
             "\n## Environment\n\n- {}\n- happens in {} of {} runs\n",
-            finding.origin.versions, reproduction.failed, reproduction.tries
+            inline(&finding.origin.versions),
+            reproduction.failed,
+            reproduction.tries
         );
         for (place, hardware) in &finding.origin.hardware {
             text += &format!("- {}: {hardware}\n", device(*place));
@@ -204,14 +214,10 @@ impl<'a> Report<'a> {
 
 /// Code in a collapsed block, so that the issue stays short.
 fn folded(summary: &str, language: &str, code: Option<String>) -> String {
-    let block =
-        |code: String| format!("\n<details>\n<summary>{summary}</summary>\n\n```{language}\n{code}```\n\n</details>\n");
+    let block = |code: String| {
+        format!("\n<details>\n<summary>{summary}</summary>\n\n{}\n</details>\n", fenced(language, &code))
+    };
     code.map(block).unwrap_or_default()
-}
-
-/// Text in a cell of a table.
-fn cell(text: &str) -> String {
-    text.replace('|', "\\|")
 }
 
 /// The output of a program, stdout first.

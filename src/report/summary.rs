@@ -1,6 +1,8 @@
 //! What campaigns came to: how much ran and where, what nothing explains of the findings, and the known causes of the rest. The
 //! end of a hunt, the summary of a CI job and the site show the same.
 
+mod campaign;
+
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -8,11 +10,14 @@ use std::fmt::Write as _;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::markdown::text::inline;
 use super::words;
 use crate::causes::{Explanation, KnownFailures};
 use crate::oracle::Rank;
 use crate::store::regression::TriageState;
 use crate::store::{Counts, Finding, Record, Tally, id};
+pub(super) use campaign::description;
+use campaign::row;
 
 /// How many of the worst findings are listed.
 const WORST: usize = 10;
@@ -125,14 +130,14 @@ impl Summary {
         let _ = write!(text, "\n| rank | findings |\n|---|---|\n{}", ranks.collect::<String>());
         let _ = writeln!(text, "\n{}:\n", capitalized(found.headline()));
         for Item { name, id, rank, sentence, .. } in found.shown() {
-            let _ = writeln!(text, "- **{rank}** {sentence} (`{id}`, `{name}`)");
+            let _ = writeln!(text, "- **{rank}** {} (`{id}`, `{}`)", inline(sentence), inline(name));
         }
         let (shown, rest) = found.top_causes();
         if !shown.is_empty() {
             text += "\n| findings | known cause |\n|---|---|\n";
         }
         for group in shown {
-            let _ = writeln!(text, "| {} | {} |", group.findings, group.text().replace('|', "\\|"));
+            let _ = writeln!(text, "| {} | {} |", group.findings, inline(&group.text()));
         }
         if let Some(rest) = rest {
             let _ = writeln!(text, "\n{rest}");
@@ -267,34 +272,4 @@ impl Item {
         let &Judged { name, finding, rank, is_known: known, .. } = judged;
         Self { name: name.to_string(), id: id(name), rank, known, sentence: words::sentence(&finding.signature) }
     }
-}
-
-/// What kind of campaign it was, in words.
-pub(super) fn description(record: &Record) -> String {
-    match (record.imported, record.shard.as_str()) {
-        (true, _) => "imported cases".to_string(),
-        (false, "") => format!("hunt, seed {}", record.seed),
-        (false, shard) => format!("hunt, seed {}, shard {shard}", record.seed),
-    }
-}
-
-/// A campaign in the table.
-fn row(record: &Record) -> String {
-    let description = description(record);
-    let total = &record.tally.total;
-    let planted = record.tally.canaries.values().fold((0, 0), |(right, all), (r, a)| (right + r, all + a));
-    let canaries = match planted {
-        (_, 0) => "at the start".to_string(),
-        (right, all) => format!("{right} of {all}"),
-    };
-    format!(
-        "| {description} | {} | {} | {} | {} | {} | {} | {canaries} | {:.0} |\n",
-        record.devices.join(", "),
-        total.cases,
-        total.passed,
-        total.partly,
-        total.skipped,
-        total.failed,
-        record.seconds
-    )
 }

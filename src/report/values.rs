@@ -38,7 +38,7 @@ pub fn wrong_elements(evidence: &Evidence, violation: &Violation) -> Vec<WrongEl
         }
         (OracleName::Gradient, Kind::WrongValue, Gradients::Returned(store)) => {
             let of = |(name, grad): (&String, &Tensor)| {
-                let stored = case.inputs[name].stored_shape();
+                let stored = case.tensor(name).map(Tensor::stored_shape).unwrap_or_default();
                 wrong(
                     case,
                     &evidence.gradient_expectations(name, grad),

@@ -67,6 +67,11 @@ pub fn keep_executable(from: &Path, to: &Path) -> anyhow::Result<()> {
     write_with_mode(to, &program, 0o777)
 }
 
+/// Whether a folder has this entry, if only a link to nothing: then it cannot be read, which is an error of its own.
+pub(super) fn is_there(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok()
+}
+
 /// Waits for the lock of the folder at `root`, which is made if it is missing. It is held until the file is dropped.
 pub fn lock(root: &Path) -> anyhow::Result<File> {
     make_folder(root)?;
@@ -79,7 +84,7 @@ pub fn lock(root: &Path) -> anyhow::Result<File> {
 /// Renames a damaged file, so that somebody can look at it. Returns its new path, which no file had.
 pub(super) fn set_aside(file: &Path) -> anyhow::Result<PathBuf> {
     let names = (1..).map(|n| if n == 1 { "damaged".to_string() } else { format!("damaged-{n}") });
-    let free = names.map(|name| file.with_extension(name)).find(|path| !path.exists());
+    let free = names.map(|name| file.with_extension(name)).find(|path| !is_there(path));
     let free = free.expect("one of all numbers is free");
     fs::rename(file, &free).with_context(|| format!("cannot rename {}", file.display()))?;
     Ok(free)

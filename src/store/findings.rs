@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, anyhow, bail};
 use serde::{Deserialize, Serialize};
 
-use super::files::{lock, make_folder, set_aside};
+use super::files::{is_there, lock, make_folder, set_aside};
 use super::id;
 use super::platform::Platform;
 use super::reproduction::Reproduction;
@@ -72,6 +72,12 @@ impl Finding {
         let same = |it: &&Violation| (it.oracle, &it.kind) == (self.signature.oracle, &self.signature.kind);
         let shown: BTreeSet<Device> = verdict.violations().iter().filter(same).flat_map(Violation::devices).collect();
         if shown.is_empty() { vec![self.violation.device] } else { shown.into_iter().collect() }
+    }
+
+    /// Checks that the case and what was seen of it are whole and fit together: a file may say anything.
+    pub fn check(&self) -> Result<(), String> {
+        self.case.check().map_err(|problem| problem.to_string())?;
+        self.observations.iter().try_for_each(|seen| seen.check(&self.case))
     }
 
     /// Whether it was found with this candle and on these kernels: `None` are those of the release under test.
@@ -217,7 +223,7 @@ impl Store {
 
     /// The finding with this name, if there is one.
     pub fn get(&self, name: &str) -> anyhow::Result<Option<Finding>> {
-        if self.file(name).exists() { self.load(name).map(Some) } else { Ok(None) }
+        if is_there(&self.file(name)) { self.load(name).map(Some) } else { Ok(None) }
     }
 
     /// The folder of cases during which a device was lost.
@@ -243,7 +249,7 @@ impl Store {
         let file = self.file(name);
         let finding: Finding = sealed::parse(&file, ADVICE)?;
         let damaged = |why: String| anyhow!("{} is damaged; {ADVICE}: {why}", file.display());
-        finding.case.check().map_err(|why| damaged(why.to_string()))?;
+        finding.check().map_err(damaged)?;
         if !names_of(&finding.signature).iter().any(|own| own == name) {
             return Err(damaged(format!("it holds another finding, {}", finding.signature)));
         }

@@ -74,6 +74,7 @@ impl History {
         };
         let connection = connect().map_err(|error| explain(path, &error))?;
         let mut history = Self { path: path.to_path_buf(), connection };
+        history.check()?;
         let may_write = flags.contains(OpenFlags::SQLITE_OPEN_READ_WRITE);
         match history.version()? {
             VERSION => {}
@@ -85,6 +86,15 @@ impl History {
             _ => history.create()?,
         }
         Ok(history)
+    }
+
+    /// Checks the pages of the file: a damaged index may answer wrongly.
+    fn check(&self) -> Result<(), HistoryError> {
+        let found: rusqlite::Result<String> = self.connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0));
+        match found.map_err(|error| self.explain(&error))?.as_str() {
+            "ok" => Ok(()),
+            why => Err(damaged(&self.path, &why.replace('\n', " "))),
+        }
     }
 
     /// The version of the schema that the file has; 0 if it is empty, and an error if it holds something else.
@@ -155,24 +165,27 @@ fn only_reads(asked: AuthContext) -> Authorization {
 
 /// An error of `SQLite` with the file at `path`, with advice.
 fn explain(path: &Path, error: &rusqlite::Error) -> HistoryError {
-    let path = path.display();
     // A message may quote a query of several lines.
     let why = error.to_string().replace('\n', " ");
+    let shown = path.display();
     HistoryError::File(match error.sqlite_error_code() {
-        Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => {
-            format!("{path} is damaged ({why}); it is only an index of campaign records: delete it, and it is rebuilt")
-        }
+        Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => return damaged(path, &why),
         Some(ErrorCode::DiskFull | ErrorCode::SystemIoFailure) => {
-            format!("cannot write {path} ({why}); is the disk full?")
+            format!("cannot write {shown} ({why}); is the disk full?")
         }
         Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
-            format!("cannot open {path} for writing ({why}); `--history FILE` keeps the history elsewhere")
+            format!("cannot open {shown} for writing ({why}); `--history FILE` keeps the history elsewhere")
         }
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
-            format!("{path} is locked by another process; try again")
+            format!("{shown} is locked by another process; try again")
         }
-        _ => format!("{path}: {why}"),
+        _ => format!("{shown}: {why}"),
     })
+}
+
+fn damaged(path: &Path, why: &str) -> HistoryError {
+    let advice = "it is only an index of campaign records: delete it, and it is rebuilt";
+    HistoryError::File(format!("{} is damaged ({why}); {advice}", path.display()))
 }
 
 /// `SQLite` has signed integers only; counts are never negative.

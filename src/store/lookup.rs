@@ -4,6 +4,7 @@ use std::fs;
 
 use anyhow::Context;
 
+use super::files::is_there;
 use super::findings::FILE;
 use super::{Store, id};
 
@@ -13,7 +14,7 @@ impl Store {
         let mut names = Vec::new();
         for entry in fs::read_dir(&self.root).with_context(|| format!("cannot read {}", self.root.display()))? {
             let path = entry?.path();
-            if path.join(FILE).exists() {
+            if is_there(&path.join(FILE)) {
                 names.push(path.file_name().unwrap_or_default().to_string_lossy().into_owned());
             }
         }

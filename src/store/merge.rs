@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 
-use super::files::{lock, write_atomically};
+use super::files::{is_there, lock, set_aside, write_atomically};
 use super::{Counts, Record, Store, Tally};
 
 /// The result of merging one store into another.
@@ -55,8 +55,10 @@ impl Store {
                 Err(problem) => merged.damaged.push(format!("{problem:#}")),
             }
         }
-        for case in files_in(&other.lost())? {
-            copy(&case, &self.lost())?;
+        for case in entries(&other.lost())? {
+            if let Err(problem) = copy(&case, &self.lost()) {
+                merged.damaged.push(format!("{problem:#}"));
+            }
         }
         Ok(merged)
     }
@@ -65,14 +67,17 @@ impl Store {
     fn take(&self, other: &Self, name: &str, theirs: &Record) -> anyhow::Result<bool> {
         let file = |extension: &str| format!("{name}.{extension}");
         let mine = self.campaigns().join(file("toml"));
-        let is_new = !mine.exists();
-        if !is_new && Record::read(&mine)?.next >= theirs.next {
-            return Ok(false);
+        let is_new = !is_there(&mine);
+        match Record::read(&mine) {
+            Ok(record) if record.next >= theirs.next => return Ok(false),
+            Ok(_) => {}
+            Err(_) if is_new => {}
+            Err(_) => drop(set_aside(&mine)?),
         }
         // The record is last: if this is interrupted, the next merge begins again.
         for extension in ["failures.jsonl", "coverage", "toml"] {
             let from = other.campaigns().join(file(extension));
-            if from.exists() {
+            if is_there(&from) {
                 copy(&from, &self.campaigns())?;
             }
         }
@@ -99,15 +104,18 @@ impl Store {
     }
 }
 
-/// The files in a folder; none if it is missing.
-fn files_in(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
+/// The entries of a folder, other than folders; none if it is missing.
+fn entries(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let Ok(entries) = fs::read_dir(folder) else { return Ok(Vec::new()) };
     let paths = entries.map(|entry| Ok(entry?.path())).collect::<anyhow::Result<Vec<_>>>()?;
-    Ok(paths.into_iter().filter(|path| path.is_file()).collect())
+    Ok(paths.into_iter().filter(|path| !path.is_dir() || path.is_symlink()).collect())
 }
 
-/// Copies a file into the folder `to`.
+/// Copies a file into the folder `to`. The other store may be anybody's: what its links lead to is no part of it.
 fn copy(from: &Path, to: &Path) -> anyhow::Result<()> {
+    if !fs::symlink_metadata(from).is_ok_and(|data| data.is_file()) {
+        bail!("{} is not a file of the store, but a link or a device", from.display());
+    }
     let content = fs::read(from).with_context(|| format!("cannot read {}", from.display()))?;
     write_atomically(&to.join(from.file_name().unwrap_or_default()), &content)
 }
@@ -118,6 +126,16 @@ impl Tally {
         let mut sum = Self::default();
         records.into_iter().for_each(|record| sum.add(&record.tally));
         sum
+    }
+
+    /// The largest count.
+    pub fn largest(&self) -> u64 {
+        let parts = [&self.ops, &self.modes, &self.dtypes, &self.views].into_iter().flat_map(BTreeMap::values);
+        let counts = parts.chain([&self.total]).flat_map(|of| [of.cases, of.passed, of.partly, of.skipped, of.failed]);
+        let plain = [&self.outcomes, &self.calls, &self.skips, &self.signatures, &self.ranks, &self.violations];
+        let nested = self.charged.values().chain(self.reasons.values());
+        let named = plain.into_iter().chain(nested).flat_map(BTreeMap::values).copied();
+        counts.chain(named).chain([self.broken]).max().unwrap_or(0)
     }
 
     /// Adds the counts of another campaign. A store from elsewhere may claim any count, so a sum stops at the largest number.

@@ -85,7 +85,7 @@ fn an_assert_on_a_label_leads_with_it_and_happens_with_any_number_of_classes(dev
     let Some(violation) = verdict.violations().first().cloned() else { panic!("{shown}") };
     let signature = violation.signature(op.name);
     let finding = Finding { signature, violation, case: case.clone(), ..finding("") };
-    let lines = ablation(&finding, device, limits).expect("the harness survives");
+    let lines = ablation(&finding, device, limits, Duration::from_secs(600), &|_| ()).expect("the harness survives");
     let expected = "any number of classes fails with label = number of classes (tried 2, 3, 7, 33, 257)";
     assert!(lines.iter().any(|line| line == expected), "{lines:#?}");
     assert!(!lines.iter().any(|line| line.contains("only this")), "{lines:#?}");

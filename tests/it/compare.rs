@@ -120,7 +120,7 @@ fn reports_say_what_happens_and_how_to_run_it() {
     let markdown = both.markdown();
     for part in [
         "## candle 2 against candle 1",
-        "| tensor.log | changed | a &lt; b | cpu | 17 cases | 1 |",
+        "| tensor.log | changed | a < b | cpu | 17 cases | 1 |",
         "a\\|b",
         "snuffer replay case.toml --candle new",
     ] {

@@ -189,7 +189,9 @@ fn report(finding: &Finding, evidence: &Evidence, known: &KnownFailures, limits:
     let ran = Ran { ended: true, code: Some(0), stdout: String::new(), stderr: String::new() };
     let quick = matches!(seen.outcome, Outcome::Returned(_) | Outcome::Rejected(_) | Outcome::Panicked(_));
     let matters = match (device, limits) {
-        (Device::Cpu, Some(limits)) if quick => ablation(finding, device, limits).expect("the harness survives"),
+        (Device::Cpu, Some(limits)) if quick => {
+            ablation(finding, device, limits, Duration::from_secs(600), &|_| ()).expect("the harness survives")
+        }
         _ => Vec::new(),
     };
     let report = Report {

@@ -68,6 +68,11 @@ impl Kind {
 
 /// The one of `names` that is spelled most like `typed`, unless none is.
 pub fn nearest<'a>(typed: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    /// No name is longer. The comparison takes time with the square of the length.
+    const LONGEST: usize = 200;
+    if typed.len() > LONGEST {
+        return None;
+    }
     let alike = |name: &'a str| (strsim::jaro_winkler(typed, name), name);
     let best = names.map(alike).max_by(|a, b| a.0.total_cmp(&b.0));
     best.filter(|(likeness, _)| *likeness > 0.7).map(|(_, name)| name)

@@ -55,7 +55,7 @@ impl StoreArg {
 
     /// The finding that `typed` stands for, and its name: that in a file or in standard input, or else one of the store.
     pub fn finding(&self, typed: &str) -> anyhow::Result<(String, Finding)> {
-        if typed == "-" || Path::new(typed).exists() {
+        if is_file(Path::new(typed)) {
             return in_file(Path::new(typed));
         }
         let (store, shown) = (self.existing()?, self.path().display());
@@ -77,6 +77,11 @@ impl StoreArg {
     }
 }
 
+/// Whether what is typed for a finding is a file or a folder, or standard input.
+pub fn is_file(typed: &Path) -> bool {
+    typed.as_os_str() == "-" || typed.exists()
+}
+
 /// The finding in the file at `path`, or in a finding's folder, and the name that a store gives it.
 fn in_file(path: &Path) -> anyhow::Result<(String, Finding)> {
     let inside = path.join("finding.toml");
@@ -84,7 +89,7 @@ fn in_file(path: &Path) -> anyhow::Result<(String, Finding)> {
     let text = text(path)?;
     let problem = |why: String| UsageError(format!("{} is not a finding: {why}", path.display()));
     let finding: Finding = toml::from_str(&text).map_err(|error| problem(error.message().replace('\n', ", ")))?;
-    finding.case.check().map_err(|error| problem(error.to_string()))?;
+    finding.check().map_err(problem)?;
     Ok((finding.signature.slug(), finding))
 }
 

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 
 use super::History;
@@ -95,9 +95,20 @@ fn content(store: &Store, path: &Path) -> anyhow::Result<Content> {
     let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     // A campaign is named after the second of its start.
     let begun = name.split('-').next().and_then(|second| second.parse().ok());
+    let begun = begun.filter(|second| (0..=LAST_SECOND).contains(second));
     let begun = begun.with_context(|| format!("{} is not the name of a campaign", path.display()))?;
-    Ok(Content::Campaign { name, begun, record: Box::new(Record::read(path)?) })
+    let record = Box::new(Record::read(path)?);
+    if record.tally.largest() > LARGEST {
+        bail!("{} is damaged; delete it: no campaign has so many cases", path.display());
+    }
+    Ok(Content::Campaign { name, begun, record })
 }
+
+/// The last second that `SQLite` has a date for, that of the year 9999.
+const LAST_SECOND: i64 = 253_402_300_799;
+
+/// More than any campaign counts, and little enough for the sums of many.
+const LARGEST: u64 = 1 << 48;
 
 fn write<'a>(
     connection: &mut Connection,

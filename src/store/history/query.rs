@@ -175,6 +175,12 @@ impl History {
                 let near: String = sql.get(offset.max(0) as usize..).unwrap_or_default().chars().take(30).collect();
                 HistoryError::Query(format!("{msg}, at `{near}`"))
             }
+            rusqlite::Error::MultipleStatement => {
+                HistoryError::Query("write one query, without a second after it".to_string())
+            }
+            rusqlite::Error::InvalidParameterCount(..) => {
+                HistoryError::Query("a query has no parameters here; write the values".to_string())
+            }
             rusqlite::Error::SqliteFailure(code, Some(message)) if !is_file_error(code.code) => {
                 HistoryError::Query(message)
             }
@@ -248,6 +254,8 @@ fn json(value: ValueRef) -> Value {
     match value {
         ValueRef::Null => Value::Null,
         ValueRef::Integer(number) => number.into(),
+        // JSON has no number for it.
+        ValueRef::Real(number) if number.is_infinite() => number.to_string().into(),
         ValueRef::Real(number) => number.into(),
         ValueRef::Text(text) => String::from_utf8_lossy(text).into(),
         ValueRef::Blob(bytes) => hexadecimal(bytes).into(),

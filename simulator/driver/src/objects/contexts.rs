@@ -113,7 +113,10 @@ impl Driver {
     fn destroy(&mut self, index: usize) {
         if let Some(context) = self.contexts[index].take() {
             coverage::record(&context.device);
+            self.happens_before.forget_all(|allocation| context.device.owns(allocation));
         }
+        self.happens_before.retire_context(index);
+        self.forget_destroyed();
         self.pinned.retain(|_, pinned| pinned.context != index);
         self.streams.retain(|stream| stream.context != index);
         self.events.retain(|event| event.context != index);

@@ -7,6 +7,7 @@ pub mod graph;
 
 use crate::objects::codes::{Code, INVALID_HANDLE, INVALID_VALUE};
 use crate::objects::driver::{Driver, Graph, Task};
+use crate::objects::memory;
 use crate::objects::memory::region::{Copy3, Fill};
 use crate::objects::streams::happens_before::{Clock, Key};
 use std::collections::HashMap;
@@ -144,6 +145,7 @@ impl Driver {
         let calling = self.calling;
         let of_device = |address| self.contexts.iter().flatten().any(|context| context.device.owns(address));
         let host = |address: u64| std::ptr::with_exposed_provenance_mut::<c_void>(address as usize);
+        memory::check_host(from, bytes).and_then(|()| memory::check_host(to, bytes))?;
         match (of_device(to), of_device(from)) {
             (true, true) => self.copy_within(to, from, bytes, key, calling),
             // SAFETY: the caller's promise.

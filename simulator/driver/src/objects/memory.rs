@@ -22,6 +22,11 @@ fn refused(calling: &str, fault: Fault) -> Code {
     INVALID_VALUE
 }
 
+/// Rejects a copy of bytes of the host from or to a null pointer.
+pub(super) fn check_host(pointer: u64, bytes: usize) -> Result<(), Code> {
+    if pointer == 0 && bytes > 0 { Err(INVALID_VALUE) } else { Ok(()) }
+}
+
 impl Driver {
     /// Allocates on the device of a stream. 0 bytes have an address too.
     pub(crate) fn allocate(&mut self, bytes: usize, stream: usize) -> Result<u64, Code> {
@@ -123,6 +128,7 @@ impl Driver {
         let (key, calling) = (self.key(stream)?, self.calling);
         self.checked(key.0)?;
         let from = from.expose_provenance();
+        check_host(from as u64, bytes)?;
         if self.valid_capture(key)?.is_none() && self.pinned_at(from as u64).is_none() {
             // Pageable memory may be gone after the call.
             self.await_stream(key)?;
@@ -175,6 +181,7 @@ impl Driver {
             self.wait(stream)?;
         }
         let to = to.expose_provenance();
+        check_host(to as u64, bytes)?;
         self.submit(key, move |driver, key| {
             // SAFETY: the caller's promise.
             unsafe { driver.download_now(ptr::with_exposed_provenance_mut(to), from, bytes, key, calling) }
@@ -253,6 +260,7 @@ impl Driver {
             (false, true) => unsafe { self.download(host(to), from, bytes, stream) },
             (false, false) => {
                 let key = self.key(stream)?;
+                check_host(from, bytes).and_then(|()| check_host(to, bytes))?;
                 if self.valid_capture(key)?.is_none() {
                     self.await_stream(key)?;
                 }

@@ -63,7 +63,7 @@ impl Driver {
     fn defer(&mut self, stream: Key, run: impl FnOnce(Clock) + Send + 'static) {
         let before = self.unfinished(|driver| driver.known(stream));
         self.happens_before.begin(stream, self.is_blocking(stream.1));
-        let clock = self.happens_before.recorded(stream);
+        let clock = self.known(stream);
         let done = Arc::new(Done::default());
         self.deferred.push(Deferred { stream, time: clock[&stream], done: Arc::clone(&done) });
         thread::spawn(move || {
@@ -89,6 +89,24 @@ impl Driver {
         let clock = time(self);
         let is_before = |work: &&Deferred| clock.get(&work.stream).is_some_and(|&known| known >= work.time);
         self.deferred.iter().filter(is_before).map(|work| Arc::clone(&work.done)).collect()
+    }
+
+    /// Destroys a stream. Its work goes on.
+    pub(crate) fn destroy_stream(&mut self, handle: usize) -> Result<(), Code> {
+        let context = self.streams.remove(handle).ok_or(INVALID_HANDLE)?.context;
+        self.happens_before.retire((context, handle));
+        self.forget_destroyed();
+        self.context(context)?.check()
+    }
+
+    /// Forgets destroyed streams from time to time. While work is deferred, it may still be unordered with theirs.
+    pub(super) fn forget_destroyed(&mut self) {
+        if self.happens_before.is_worth_collecting() {
+            self.deferred.retain(|work| !work.done.is_set());
+            if self.deferred.is_empty() && self.acting.is_none() {
+                self.happens_before.collect();
+            }
+        }
     }
 
     /// Whether a stream has done all its work.

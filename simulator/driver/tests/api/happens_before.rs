@@ -3,7 +3,9 @@
 use super::{WELL, allocate, ptr, with_device};
 use cuda::api::driver::host::cuLaunchHostFunc;
 use cuda::api::driver::memory::{cuMemAlloc_v2, cuMemFree_v2, cuMemcpyDtoHAsync_v2, cuMemsetD8Async};
-use cuda::api::driver::stream::{cuEventCreate, cuEventRecord, cuStreamCreate, cuStreamSynchronize, cuStreamWaitEvent};
+use cuda::api::driver::stream::{
+    cuEventCreate, cuEventRecord, cuStreamCreate, cuStreamDestroy_v2, cuStreamSynchronize, cuStreamWaitEvent,
+};
 use std::ffi::c_void;
 use std::process::Command;
 
@@ -81,4 +83,17 @@ fn play(scene: &str) {
     let stream = if scene == "one stream" { first } else { second };
     assert_eq!(unsafe { cuMemcpyDtoHAsync_v2(ptr::from_mut(&mut word).cast(), memory, 4, stream) }, 0);
     assert_eq!(word, 0x0101_0101);
+}
+
+#[test]
+fn a_stream_for_each_request_costs_no_more_than_the_first() {
+    with_device(WELL);
+    let memory = allocate(4);
+    for _ in 0..100_000 {
+        let mut stream = 0;
+        assert_eq!(unsafe { cuStreamCreate(&raw mut stream, 0) }, 0);
+        assert_eq!(cuMemsetD8Async(memory, 1, 4, stream), 0);
+        assert_eq!(cuStreamSynchronize(stream), 0);
+        assert_eq!(cuStreamDestroy_v2(stream), 0);
+    }
 }

@@ -1,6 +1,7 @@
 //! Device memory.
 
 use crate::{MEMORY, OTHER, SMALL, WELL, allocate, download, put, said_in, upload, with_device};
+use cuda::api::driver::managed::cuMemAllocManaged;
 use cuda::api::driver::memory::*;
 use cuda::api::driver::pinned::*;
 use std::ptr;
@@ -177,5 +178,43 @@ fn pinned_memory_of_the_host_is_the_devices_too_until_it_is_freed_once() {
         assert_eq!(cuMemHostGetDevicePointer_v2(&raw mut address, pointer, 0), 1);
         assert_eq!(cuMemAllocHost_v2(&raw mut pointer, 8), 0);
         assert_eq!(cuMemFreeHost(pointer), 0);
+    }
+}
+
+#[test]
+fn memory_that_the_machine_does_not_have_is_out_of_memory() {
+    with_device(WELL);
+    for bytes in [1 << 40, 1 << 47, usize::MAX / 2, usize::MAX] {
+        let (mut device, mut managed, mut pinned, mut host) = (0, 0, ptr::null_mut(), ptr::null_mut());
+        unsafe {
+            assert_eq!(cuMemAlloc_v2(&raw mut device, bytes), 2);
+            assert_eq!(cuMemAllocManaged(&raw mut managed, bytes, 1), 2);
+            assert_eq!(cuMemAllocHost_v2(&raw mut pinned, bytes), 2);
+            assert_eq!(cuMemHostAlloc(&raw mut host, bytes, 0), 2);
+        }
+    }
+}
+
+#[test]
+fn memory_of_the_host_that_no_process_has_is_not_registered() {
+    with_device(WELL);
+    assert_eq!(unsafe { cuMemHostRegister_v2(ptr::without_provenance_mut(4096), usize::MAX / 2 + 1, 0) }, 1);
+}
+
+#[test]
+fn copies_from_and_to_a_null_pointer_of_the_host_are_invalid() {
+    with_device(WELL);
+    let (address, null) = (allocate(4), ptr::null_mut());
+    unsafe {
+        assert_eq!(cuMemcpyHtoD_v2(address, null, 4), 1);
+        assert_eq!(cuMemcpyHtoDAsync_v2(address, null, 4, 0), 1);
+        assert_eq!(cuMemcpyDtoH_v2(null, address, 4), 1);
+        assert_eq!(cuMemcpyDtoHAsync_v2(null, address, 4, 0), 1);
+        assert_eq!(cuMemcpy(address, 0, 4), 1);
+        assert_eq!(cuMemcpy(0, address, 4), 1);
+        assert_eq!(cuMemcpy(0, 0, 4), 1);
+        // Nothing is copied.
+        assert_eq!(cuMemcpyHtoD_v2(address, null, 0), 0);
+        assert_eq!(cuMemcpyDtoH_v2(null, address, 0), 0);
     }
 }

@@ -58,7 +58,8 @@ pub unsafe extern "C" fn cuMemHostRegister_v2(pointer: *mut c_void, bytes: usize
         let context = driver.current()?;
         driver.checked(context)?;
         let start = pointer.addr() as u64;
-        if pointer.is_null() || bytes == 0 || start.checked_add(bytes as u64).is_none() || flags > REGISTRATION_FLAGS {
+        let fits = isize::try_from(bytes).is_ok() && start.checked_add(bytes as u64).is_some();
+        if pointer.is_null() || bytes == 0 || !fits || flags > REGISTRATION_FLAGS {
             return Err(INVALID_VALUE);
         }
         if flags & !(PORTABLE | MAPPED) != 0 {

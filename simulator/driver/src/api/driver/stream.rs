@@ -33,10 +33,7 @@ pub unsafe extern "C" fn cuStreamCreateWithPriority(stream: *mut usize, flags: c
 /// Destroys a stream.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuStreamDestroy_v2(stream: usize) -> Code {
-    call("cuStreamDestroy_v2", |driver| {
-        let stream = driver.streams.remove(stream).ok_or(INVALID_HANDLE)?;
-        driver.context(stream.context)?.check()
-    })
+    call("cuStreamDestroy_v2", |driver| driver.destroy_stream(stream))
 }
 
 /// Waits for a stream.

@@ -63,7 +63,7 @@ impl Side {
             report::unsupported("copies of arrays");
             return Err(NOT_SUPPORTED);
         }
-        let overlap = lines * planes > 1 && self.pitch < width || planes > 1 && self.height < lines;
+        let overlap = lines.saturating_mul(planes) > 1 && self.pitch < width || planes > 1 && self.height < lines;
         if !matches!(self.kind, 1 | 2 | 4) || overlap || self.reserved != 0 || self.at[3] != 0 {
             return Err(INVALID_VALUE);
         }
@@ -74,8 +74,8 @@ impl Side {
     pub(crate) fn line(&self, line: usize, plane: usize) -> u64 {
         let [x, y, z, _] = self.at;
         let base = if self.kind == 1 { self.host as u64 } else { self.device };
-        let lines = (z + plane) * self.height + y + line;
-        base.wrapping_add((lines * self.pitch + x) as u64)
+        let lines = (z.wrapping_add(plane)).wrapping_mul(self.height).wrapping_add(y).wrapping_add(line);
+        base.wrapping_add(lines.wrapping_mul(self.pitch).wrapping_add(x) as u64)
     }
 }
 

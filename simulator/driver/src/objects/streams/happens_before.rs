@@ -3,6 +3,8 @@
 //! work runs at the call, so nothing goes wrong; on hardware it may. Only functions of the host, and what must wait for them,
 //! do not run at the call: this order says what that is.
 
+mod forgotten;
+
 use std::collections::{HashMap, HashSet};
 
 /// A stream: context and handle.
@@ -29,6 +31,7 @@ struct History {
 /// The clocks of all streams, and the last accesses to each allocation.
 #[derive(Debug, Default)]
 pub struct HappensBefore {
+    /// What each stream knows of, except for what the program knows of: all new work comes after that.
     streams: HashMap<Key, Clock>,
     /// The streams that wait for the default stream, and it for them.
     blocking: HashSet<Key>,
@@ -36,6 +39,12 @@ pub struct HappensBefore {
     memory: HashMap<u64, History>,
     /// The streams that stand for paths of a graph, by the stream of its launch and their number.
     branches: HashMap<(Key, usize), usize>,
+    /// How many such streams there ever were.
+    branched: usize,
+    /// Streams that were destroyed, and are still remembered because others may have to wait for them.
+    retired: HashSet<Key>,
+    /// How many of them are looked through for some that can be forgotten.
+    worth_collecting: usize,
 }
 
 /// The handles of the default stream that all threads share.
@@ -51,6 +60,7 @@ impl HappensBefore {
             self.blocking.insert(stream);
         }
         let mut clock = self.known(stream, blocking);
+        clock.retain(|other, time| *other == stream || !knows(&self.host, *other, *time));
         *clock.entry(stream).or_insert(0) += 1;
         self.streams.insert(stream, clock);
     }
@@ -80,7 +90,11 @@ impl HappensBefore {
     ) -> Option<Work> {
         let clock = time.unwrap_or_else(|| &self.streams[&stream]);
         let history = self.memory.entry(allocation).or_default();
-        let unordered = |work: &&Work| clock.get(&work.stream).is_none_or(|&known| known < work.time);
+        // Work that was deferred began before the program knew what it knows now.
+        let is_known = |work: &Work| {
+            knows(clock, work.stream, work.time) || time.is_none() && knows(&self.host, work.stream, work.time)
+        };
+        let unordered = |work: &&Work| !is_known(work);
         let reads = history.reads.iter().filter(|_| wrote);
         let found = history.write.iter().chain(reads).find(unordered).cloned();
         let work = Work { what: what.to_owned(), stream, wrote, time: clock[&stream] };
@@ -105,18 +119,30 @@ impl HappensBefore {
 
     /// A stream waits for an event.
     pub fn wait(&mut self, stream: Key, event: &Clock) {
-        join(self.streams.entry(stream).or_default(), event);
+        let news = self.news(event);
+        join(self.streams.entry(stream).or_default(), &news);
     }
 
     /// A stream that stands for a path of a graph that is launched in this one. It knows of nothing that the other does not.
     pub fn branch(&mut self, stream: Key, number: usize) -> Key {
-        let next = self.branches.len();
-        (stream.0, BRANCH | *self.branches.entry((stream, number)).or_insert(next))
+        let branch = *self.branches.entry((stream, number)).or_insert_with(|| {
+            self.branched += 1;
+            self.branched - 1
+        });
+        (stream.0, BRANCH | branch)
     }
 
     /// The program waits for an event.
     pub fn host_waits(&mut self, event: &Clock) {
-        join(&mut self.host, event);
+        let news = self.news(event);
+        join(&mut self.host, &news);
+    }
+
+    /// What the program does not know of yet. What it was told of forgotten streams is old.
+    fn news(&self, event: &Clock) -> Clock {
+        let is_new =
+            |(stream, time): &(&Key, &u64)| self.streams.contains_key(*stream) && !knows(&self.host, **stream, **time);
+        event.iter().filter(is_new).map(|(&stream, &time)| (stream, time)).collect()
     }
 
     /// The program waits for a stream, or for all of a context.
@@ -127,6 +153,11 @@ impl HappensBefore {
             }
         }
     }
+}
+
+/// Whether a clock knows a stream's work of this time to be done.
+fn knows(clock: &Clock, stream: Key, time: u64) -> bool {
+    clock.get(&stream).is_some_and(|&known| known >= time)
 }
 
 fn join(clock: &mut Clock, other: &Clock) {
