@@ -20,6 +20,7 @@ mod guard;
 mod history;
 mod hunt;
 mod import;
+mod interrupts;
 mod issues;
 mod lab;
 mod list;

@@ -28,6 +28,7 @@ mod fuzz;
 mod guard;
 mod history;
 mod history_file;
+mod interrupts;
 mod inventory;
 #[path = "../common/json.rs"]
 mod json;
