@@ -100,10 +100,12 @@ pub fn run(args: &Args, named: &StoreArg) -> anyhow::Result<Exit> {
 /// One campaign, new or resumed.
 fn once(args: &Args, named: &StoreArg, stop: (&Interrupts, &AtomicBool)) -> anyhow::Result<Exit> {
     if args.resume {
-        let (log, record) = resume::last(&named.existing()?)?;
+        let store = named.existing()?;
+        let (log, record) = resume::last(&store)?;
         let devices = resume::devices(&args.common.devices.named()?, &record)?;
         let spec = args.kernels.apply(&devices, args.candle.apply(&devices, args.common.spec())?)?;
         resume::check_candle(&record, &spec)?;
+        resume::announce(&store, &log)?;
         return campaign(&plan(args, devices, &record, spec)?, None, named, (log, record), &args.shown, stop);
     }
     let devices = args.common.devices()?;
