@@ -13,6 +13,7 @@ mod gpu;
 pub mod gpu_count;
 mod journal;
 mod kernel_warm_up;
+mod machine_memory;
 mod named_path;
 pub mod pool;
 mod process;

@@ -12,10 +12,11 @@ use wait_timeout::ChildExt;
 
 use super::answer::Answer;
 use super::captured::Captured;
-use super::cause_of_death::cause_of_death;
-use super::deadline::{Stuck, Timed, Timer, growth};
+use super::cause_of_death::{cause_of_death, is_killed};
+use super::deadline::{Stuck, Timed, Timer, Waits, growth};
 use super::diagnosis::Reports;
 use super::journal::Journal;
+use super::machine_memory::MachineMemory;
 use super::protocol::{self, Hello, Reply, Request};
 use super::start::{DeviceLost, Started, is_late, kill};
 use super::unusable_device::UnusableDevice;
@@ -37,6 +38,7 @@ pub struct Worker {
     process: Started,
     number: u64,
     coverage: Coverage,
+    memory: MachineMemory,
 }
 
 impl Worker {
@@ -49,9 +51,9 @@ impl Worker {
         });
         let process = started.map_err(DeviceLost::at_first)?;
         UnusableDevice::check(&process.hello, spec.limits)?;
-        let coverage = Coverage::default();
+        let (coverage, memory) = (Coverage::default(), MachineMemory::now());
         let (spec, deadline) = (spec.clone(), spec.limits.deadline);
-        Ok(Self { device, spec, deadline, folder, captured, process, number: 0, coverage })
+        Ok(Self { device, spec, deadline, folder, captured, process, number: 0, coverage, memory })
     }
 
     /// The device that this worker serves.
@@ -121,8 +123,8 @@ impl Worker {
     fn run_retrying(&mut self, case: &Case, twice: bool) -> anyhow::Result<Answer> {
         // A worker may die before it begins the case (somebody kills it, the machine runs out of memory). The case is not
         // to blame.
-        for _ in 0..3 {
-            match self.attempt(case, twice)? {
+        for attempt in 0..3 {
+            match self.attempt(case, twice, attempt == 0)? {
                 None => {}
                 // The index of the failing call counts from the start of the process: each case needs a new one.
                 Some(answer) if environment::has_injected_failures(self.device, self.spec.behaviour) => {
@@ -140,8 +142,9 @@ impl Worker {
         )
     }
 
-    /// One attempt; `None` if the worker died before it began the case.
-    fn attempt(&mut self, case: &Case, twice: bool) -> anyhow::Result<Option<Answer>> {
+    /// One attempt; `None` if the worker died before it began the case, or if the `first` attempt ended in a way that may have nothing
+    /// to do with the case: something stopped the worker, or killed it.
+    fn attempt(&mut self, case: &Case, twice: bool, first: bool) -> anyhow::Result<Option<Answer>> {
         self.number += 1;
         let frame = protocol::encode(&Request { number: self.number, case: case.clone(), twice })?;
         self.captured.discard()?;
@@ -165,8 +168,15 @@ impl Worker {
             }
             Err(error) => {
                 let stuck = error.get_ref().filter(|why| why.is::<Stuck>()).map(ToString::to_string);
+                let waits = error.get_ref().is_some_and(|why| why.is::<Waits>());
                 let outcome = self.post_mortem(is_late(&error))?;
                 let outcome = outcome.map(|outcome| stuck.map_or(outcome, Outcome::Unsupported));
+                let is_killed = outcome.as_ref().is_some_and(is_killed);
+                let outcome = outcome.filter(|_| !(first && (waits || is_killed)));
+                if outcome.is_some() && is_killed {
+                    self.restart()?;
+                    bail!("the machine killed the worker: {}", self.memory.why_killed());
+                }
                 match &outcome {
                     Some(outcome) => self.replace_after(case, outcome)?,
                     None => self.restart()?,
