@@ -36,6 +36,7 @@ mod judge;
 #[path = "../common/kept.rs"]
 mod kept;
 mod lifecycle;
+mod limits;
 mod links;
 mod lists;
 mod minimizer;
