@@ -27,7 +27,7 @@ pub use event::Event;
 pub use labelled::labelled;
 pub use line::{headed, shortened, under_a_name, width, with_label, word, wrapped};
 pub use shell::Shell;
-pub use stdout::{finish, print, print_to};
+pub use stdout::{end_unwritten, finish, print, print_to};
 pub use summary::{count, text as summary};
 
 /// A progress bar for `length` items, drawn only on a terminal. Call it with the name of each finished item.

@@ -1,7 +1,7 @@
 //! Standard output, or the file of `--output`: everything that the command line prints goes through here.
 
 use std::fmt::{Arguments, Write as _};
-use std::io::{ErrorKind, Write as _, stdout};
+use std::io::{Error, ErrorKind, Write as _, stdout};
 use std::path::PathBuf;
 use std::process::exit;
 use std::sync::{Mutex, PoisonError};
@@ -37,10 +37,15 @@ pub fn print(text: Arguments) {
     if let Some((_, kept)) = FILE.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
         kept.write_fmt(text).expect("a string grows");
     } else if let Err(error) = stdout().lock().write_fmt(text) {
-        if error.kind() != ErrorKind::BrokenPipe {
-            eprintln!("snuffer: cannot write to standard output: {error}");
-            exit(NOT_WRITTEN);
-        }
-        exit(CLOSED_PIPE);
+        end_unwritten(&error);
     }
+}
+
+/// Ends the process because standard output cannot be written.
+pub fn end_unwritten(error: &Error) -> ! {
+    if error.kind() != ErrorKind::BrokenPipe {
+        eprintln!("snuffer: cannot write to standard output: {error}");
+        exit(NOT_WRITTEN);
+    }
+    exit(CLOSED_PIPE)
 }
