@@ -7,7 +7,6 @@ use std::process::ExitStatus;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use tempfile::TempDir;
 use wait_timeout::ChildExt;
 
 use super::answer::Answer;
@@ -15,6 +14,7 @@ use super::captured::Captured;
 use super::cause_of_death::{cause_of_death, is_killed};
 use super::deadline::{Stuck, Timed, Timer, Waits, growth};
 use super::diagnosis::Reports;
+use super::folder::Folder;
 use super::journal::Journal;
 use super::machine_memory::MachineMemory;
 use super::protocol::{self, Hello, Reply, Request};
@@ -33,7 +33,7 @@ pub struct Worker {
     device: Device,
     spec: WorkerSpec,
     deadline: Duration,
-    folder: TempDir,
+    folder: Folder,
     captured: Captured,
     process: Started,
     number: u64,
@@ -44,7 +44,7 @@ pub struct Worker {
 impl Worker {
     /// Starts a worker and waits for its first message. Its replacements are started with the same `spec`.
     pub fn start(device: Device, spec: &WorkerSpec) -> anyhow::Result<Self> {
-        let folder = tempfile::Builder::new().prefix("snuffer-worker-").tempdir().context("cannot make a folder")?;
+        let folder = Folder::new()?;
         let captured = Captured::new(&folder, device)?;
         let started = kernel_warm_up::first(device, spec, |compiles| {
             Started::new(device, spec, &folder, captured.output(), compiles)
@@ -135,10 +135,10 @@ impl Worker {
                 Some(answer) => return Ok(answer),
             }
         }
+        let (device, place) = (self.device, std::env::temp_dir());
         bail!(
-            "{} dies before it begins a case; the journal is in {}",
-            self.process.hello.device,
-            self.folder.path().display()
+            "the worker for {device} ends before it begins a case; is {} full? TMPDIR names another place",
+            place.display()
         )
     }
 

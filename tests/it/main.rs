@@ -63,6 +63,7 @@ mod site;
 mod site_causes;
 mod site_command;
 mod site_search;
+mod starting;
 mod store;
 mod summary;
 mod tensor;
