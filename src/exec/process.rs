@@ -168,7 +168,7 @@ impl Worker {
             }
             Err(error) => {
                 let stuck = error.get_ref().filter(|why| why.is::<Stuck>()).map(ToString::to_string);
-                let waits = error.get_ref().is_some_and(|why| why.is::<Waits>());
+                let waits = matches!(error.get_ref(), Some(why) if why.is::<Waits>());
                 let outcome = self.post_mortem(is_late(&error))?;
                 let outcome = outcome.map(|outcome| stuck.map_or(outcome, Outcome::Unsupported));
                 let is_killed = outcome.as_ref().is_some_and(is_killed);
