@@ -21,6 +21,7 @@ mod history;
 mod hunt;
 mod import;
 mod intact;
+mod interrupts;
 mod issues;
 mod lab;
 mod list;
@@ -130,10 +131,11 @@ impl Cli {
                 eprintln!("snuffer: {line}");
                 Exit::Usage
             }
-            None => {
-                let _ = error.print();
-                if error.use_stderr() { Exit::Usage } else { Exit::Clean }
-            }
+            None => match error.print() {
+                _ if error.use_stderr() => Exit::Usage,
+                Err(unwritten) => crate::console::end_unwritten(&unwritten),
+                Ok(()) => Exit::Clean,
+            },
         })
     }
 }

@@ -29,7 +29,7 @@ pub use harmless::{harmless, short_and_harmless};
 pub use labelled::labelled;
 pub use line::{headed, shortened, under_a_name, width, with_label, word, wrapped};
 pub use shell::{Shell, quoted};
-pub use stdout::{complain, finish, print, print_to};
+pub use stdout::{complain, end_unwritten, finish, print, print_to};
 pub use summary::{count, text as summary};
 
 /// A progress bar for `length` items, drawn only on a terminal. Call it with the name of each finished item.

@@ -5,23 +5,25 @@ mod event;
 mod late_devices;
 mod lost_devices;
 mod plan;
+mod progress;
 mod settling;
 mod tally;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::coverage::Coverage;
 use crate::examine::{Examined, Patience, examine};
 use crate::exec::{DeviceLost, Executor, pool};
 use crate::oracle::{Signature, Verdict};
 use crate::settle::{Claims, Settings, Source};
-use crate::store::{Finding, Log, Record, Store};
+use crate::store::{Finding, Log, Record, Store, Tally};
 
 use late_devices::Devices;
 use lost_devices::Thread;
+use progress::{Done, Progress};
 
 pub use canary::check as check_canary;
 pub use event::Event;
@@ -45,7 +47,6 @@ struct Shared<'a> {
     store: &'a Store,
     on_event: &'a (dyn Fn(Event) + Sync),
     stop: &'a AtomicBool,
-    started: Instant,
     devices: Devices,
     next_index: AtomicU64,
     threads: AtomicUsize,
@@ -54,18 +55,12 @@ struct Shared<'a> {
 }
 
 struct State {
-    record: Record,
-    log: Log,
-    /// Indices of the cases in progress. The record's `next` is the smallest of them.
-    running: BTreeSet<u64>,
+    progress: Progress,
     /// The signatures of cases as drawn, and how many more cases looked like a known finding.
     seen: HashMap<Signature, u64>,
     /// Planted faults that were not noticed on a device that joined.
     missed: Vec<String>,
     new: Vec<(String, Finding)>,
-    last_saved: Instant,
-    /// How long earlier runs of this campaign took.
-    seconds_before: f64,
     coverage: Coverage,
 }
 
@@ -85,25 +80,19 @@ pub fn hunt(
     if !canary.missed.is_empty() {
         return Ok(Summary { record, missed: canary.missed, new: Vec::new() });
     }
-    on_event(Event::CanaryPassed { faults: canary.faults, checked: canary.overflow_checks });
-    let now = Instant::now();
-    let seconds_before = record.seconds;
     let state = State {
-        record,
-        log,
-        running: BTreeSet::new(),
+        progress: Progress::new(record, log)?,
         seen: HashMap::new(),
         missed: Vec::new(),
         new: Vec::new(),
-        last_saved: now,
-        seconds_before,
         coverage: Coverage::default(),
     };
+    on_event(Event::CanaryPassed { faults: canary.faults, checked: canary.overflow_checks });
     let next_index = AtomicU64::new(plan.shard.first_index(plan.first));
     let devices = Devices::new(devices, plan.spread, set_up);
     let (threads, state) = (AtomicUsize::new(0), Mutex::new(state));
     let claims = Claims::default();
-    let shared = Shared { plan, store, on_event, stop, started: now, devices, next_index, threads, claims, state };
+    let shared = Shared { plan, store, on_event, stop, devices, next_index, threads, claims, state };
     let result = pool::each(
         plan.jobs,
         || shared.claim(),
@@ -111,14 +100,11 @@ pub fn hunt(
         |thread, index| shared.run(thread, index).map(|()| None::<()>),
         |thread| shared.finish(thread.executor),
     );
-    let mut state = shared.state.into_inner().unwrap_or_else(PoisonError::into_inner);
-    state.record.finished = result.is_ok() && !stop.load(Ordering::Relaxed);
-    state.record.seconds = state.seconds_before + shared.started.elapsed().as_secs_f64();
+    let state = shared.state.into_inner().unwrap_or_else(PoisonError::into_inner);
     // Keep counts and findings even if a thread failed.
-    state.log.save(&state.record)?;
-    state.log.save_coverage(state.coverage)?;
+    let record = state.progress.finish(result.is_ok() && !stop.load(Ordering::Relaxed), state.coverage)?;
     result?;
-    Ok(Summary { record: state.record, missed: state.missed, new: state.new })
+    Ok(Summary { record, missed: state.missed, new: state.new })
 }
 
 impl Shared<'_> {
@@ -142,7 +128,7 @@ impl Shared<'_> {
         let _turn = self.devices.turn();
         self.follow(thread)?;
         let ran = pool::caught(|| self.examine_case(thread, index));
-        match ran.and_then(|done| done.map_or_else(|| self.record_broken(index), Ok)) {
+        match ran.map(|done| done.unwrap_or_else(|| self.count_broken(index))) {
             Err(error) if !self.goes_on_without(&error, Some(index))? => {
                 self.stop.store(true, Ordering::Relaxed);
                 Err(error)
@@ -152,11 +138,10 @@ impl Shared<'_> {
     }
 
     /// Records that judging the case at `index` made this suite panic.
-    fn record_broken(&self, index: u64) -> anyhow::Result<()> {
-        let mut state = self.state();
-        let State { record, log, .. } = &mut *state;
-        record.tally.broken += 1;
-        log.failure(index, "", "broken", "snuffer panicked")
+    fn count_broken(&self, index: u64) {
+        let tally = Tally { broken: 1, ..Tally::default() };
+        let failures = vec![("", "broken", "snuffer panicked".to_string())];
+        self.state().progress.count(index, Done { tally, failures });
     }
 
     /// The plan's settings, limited to the campaign's remaining time plus a short grace period for its last findings.
@@ -177,22 +162,17 @@ impl Shared<'_> {
             return None;
         }
         self.next_index.store(index.saturating_add(self.plan.shard.count), Ordering::Relaxed);
-        state.running.insert(index);
+        state.progress.begin(index);
         Some(index)
     }
 
     /// Ends the claim on `index`, and saves the record now and then.
     fn release(&self, index: u64) -> anyhow::Result<()> {
         let mut state = self.state();
-        state.running.remove(&index);
-        let unclaimed = self.next_index.load(Ordering::Relaxed);
-        state.record.next = state.running.first().copied().unwrap_or(unclaimed);
-        if state.last_saved.elapsed() >= Duration::from_millis(500) {
-            let State { record, log, last_saved, seconds_before, new, .. } = &mut *state;
-            *last_saved = Instant::now();
-            record.seconds = *seconds_before + self.started.elapsed().as_secs_f64();
-            log.save(record)?;
-            (self.on_event)(Event::Progress(record, new.len()));
+        state.progress.end(index, self.next_index.load(Ordering::Relaxed))?;
+        if state.progress.is_due() {
+            state.progress.save()?;
+            (self.on_event)(Event::Progress(&state.progress.record, state.new.len()));
         }
         Ok(())
     }
@@ -201,10 +181,9 @@ impl Shared<'_> {
         let executor = &mut thread.executor;
         if let Some(fault) = canary::fault_at(&executor.devices(), self.plan.inject, index) {
             let is_noticed = canary::is_noticed(executor, fault)?;
-            let mut state = self.state();
-            let (noticed, all) = state.record.tally.canaries.entry(fault.name.to_string()).or_default();
-            *noticed += u64::from(is_noticed);
-            *all += 1;
+            let canaries = [(fault.name.to_string(), (u64::from(is_noticed), 1))].into();
+            let tally = Tally { canaries, ..Tally::default() };
+            self.state().progress.count(index, Done { tally, ..Done::default() });
             return Ok(());
         }
         let sample = self.plan.sample(index);
@@ -221,17 +200,12 @@ impl Shared<'_> {
         };
         let verdict = thread.original.excuse(op, case, &thread.executor.devices(), verdict)?;
         let signatures = verdict.signatures(op.name);
-        {
-            let mut state = self.state();
-            let State { record, log, .. } = &mut *state;
-            tally::count(&mut record.tally, &sample, &observations, &verdict);
-            if let Verdict::Skip(why) = verdict {
-                log.failure(index, op.name, "skip", why)?;
-            }
-            for signature in &signatures {
-                log.failure(index, op.name, "fail", &signature.slug())?;
-            }
-        }
+        let failures = match verdict {
+            Verdict::Skip(why) => vec![(op.name, "skip", why.to_string())],
+            _ => signatures.iter().map(|signature| (op.name, "fail", signature.slug())).collect(),
+        };
+        let tally = tally::of(&sample, &observations, &verdict);
+        self.state().progress.count(index, Done { tally, failures });
         // The main violation is settled first.
         let queue = signatures.into_iter().rev().map(|signature| (sample.drawn.case.clone(), signature)).collect();
         self.settle_all(thread, Source { seed: self.plan.seed, index: sample.number }, queue)

@@ -209,6 +209,8 @@ impl Workspace {
         let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
         cargo.current_dir(&self.folder).env("CARGO_TARGET_DIR", environment::target()?);
         cargo.args(["build", "--message-format=json"]).stdin(Stdio::null());
+        // The worker says it when it starts (`protocol.rs`).
+        cargo.env("SNUFFER_CANDLE_DIGEST", &self.digest);
         if with_cuda {
             toolkit()?.equip(&mut cargo)?;
             cargo.args(["--features", "cuda"]);

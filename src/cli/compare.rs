@@ -8,7 +8,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::candle_under_test;
-use super::hunt::{matching, now, stop_on_signal};
+use super::hunt::{matching, now};
+use super::interrupts::stop_on_signal;
 use super::{Common, JobsArg, KnownArg, Pattern, StoreArg, duration, present};
 use crate::candles::{Changed, Sources, crates};
 use crate::compare::{Order, Plan, Reach, compare, reaches};

@@ -132,9 +132,9 @@ impl Machine {
         let ready = self.devices.iter().filter(|device| device.ready).map(|device| device.device.as_str());
         let Canary { faults, missed } = &self.canary;
         let on = ready.collect::<Vec<_>>().join(", ");
-        let canary = format!("canary: {faults} faults planted on {on}, {} missed\n", missed.len());
-        let missed: String = missed.iter().map(|missed| format!("    {missed}\n")).collect();
-        parts.push((if missed.is_empty() { State::Ready } else { State::NotReady }, canary + &missed));
+        let mut canary = vec![format!("canary: {faults} faults planted on {on}, {} missed", missed.len())];
+        canary.extend(missed.iter().map(|missed| format!("    {missed}")));
+        parts.push((if missed.is_empty() { State::Ready } else { State::NotReady }, canary.join("\n")));
         parts.extend(self.tools.iter().map(|tool| {
             let state = match () {
                 () if tool.is_there() => State::Ready,

@@ -5,12 +5,11 @@ mod shown;
 mod watch;
 
 use std::io;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, mpsc};
+use std::sync::atomic::AtomicBool;
+use std::sync::{OnceLock, mpsc};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use anyhow::Context;
-
+use super::interrupts::Interrupts;
 use super::{
     CandleArg, Common, JobsArg, KernelsArg, Pattern, SanitizerArg, StoreArg, UsageError, duration, present, usable,
 };
@@ -20,7 +19,7 @@ use crate::exec::WorkerSpec;
 use crate::exec::environment::default_devices;
 use crate::exit_code::Exit;
 use crate::generate::Mode;
-use crate::hunt::{Plan, SetUp, Shard, hunt};
+use crate::hunt::{Event, Plan, SetUp, Shard, hunt};
 use crate::kernels::{Edits, launching};
 use crate::ops::{self, Op};
 use crate::report::Summary;
@@ -88,22 +87,25 @@ enum Modes {
 pub use shown::Shown;
 
 pub fn run(args: &Args, named: &StoreArg) -> anyhow::Result<Exit> {
-    let stop = stop_on_signal()?;
+    let interrupts = Interrupts::listen()?;
+    let came = interrupts.came();
     let edited = named.of_edited_kernels();
     match &args.kernels.folder {
-        Some(folder) if args.watch => watch::run(folder, &stop, |stop| once(args, &edited, stop)),
-        Some(_) => once(args, &edited, &stop),
-        None => once(args, &args.candle.store(named)?, &stop),
+        Some(folder) if args.watch => watch::run(folder, came, |stop| once(args, &edited, (&interrupts, stop))),
+        Some(_) => once(args, &edited, (&interrupts, came)),
+        None => once(args, &args.candle.store(named)?, (&interrupts, came)),
     }
 }
 
 /// One campaign, new or resumed.
-fn once(args: &Args, named: &StoreArg, stop: &AtomicBool) -> anyhow::Result<Exit> {
+fn once(args: &Args, named: &StoreArg, stop: (&Interrupts, &AtomicBool)) -> anyhow::Result<Exit> {
     if args.resume {
-        let (log, record) = resume::last(&named.existing()?)?;
+        let store = named.existing()?;
+        let (log, record) = resume::last(&store)?;
         let devices = resume::devices(&args.common.devices.named()?, &record)?;
         let spec = args.kernels.apply(&devices, args.candle.apply(&devices, args.common.spec())?)?;
         resume::check_candle(&record, &spec)?;
+        resume::announce(&store, &log)?;
         return campaign(&plan(args, devices, &record, spec)?, None, named, (log, record), &args.shown, stop);
     }
     let devices = args.common.devices()?;
@@ -156,14 +158,15 @@ fn set_up() -> SetUp {
     SetUp { ended, devices: default_devices }
 }
 
-/// Runs `plan` as the campaign with these files and this record, and prints its events and its summary.
+/// Runs `plan` as the campaign with these files and this record, and prints its events and its summary. It ends in order if the
+/// flag is set, and from its first case on also when it is interrupted.
 pub fn campaign(
     plan: &Plan,
     set_up: Option<SetUp>,
     named: &StoreArg,
     (log, record): (Log, Record),
     shown: &Shown,
-    stop: &AtomicBool,
+    (interrupts, stop): (&Interrupts, &AtomicBool),
 ) -> anyhow::Result<Exit> {
     let (store, known) = (named.open()?, shown.known.failures()?);
     let shell = named.shell().on(plan.spec.candle.as_deref(), plan.spec.kernels.as_deref());
@@ -171,7 +174,13 @@ pub fn campaign(
     if set_up.is_some() {
         console.sets_up_more();
     }
-    let ended = hunt(plan, set_up, &store, record, log, stop, &|event| console.event(&event))?;
+    let in_order = OnceLock::new();
+    let ended = hunt(plan, set_up, &store, record, log, stop, &|event| {
+        if matches!(event, Event::CanaryPassed { .. }) {
+            in_order.get_or_init(|| interrupts.in_order());
+        }
+        console.event(&event);
+    })?;
     let summary = Summary::new(&[&ended.record], &ended.new, &known);
     shown.write(&ended.record, &summary)?;
     let tally = &ended.record.tally;
@@ -186,19 +195,6 @@ pub fn campaign(
     };
     console.finished(&ended, summary, exit);
     Ok(exit)
-}
-
-/// A flag that the first interrupt sets, so that work ends in order. The second one ends the process at once.
-pub fn stop_on_signal() -> anyhow::Result<Arc<AtomicBool>> {
-    let stop = Arc::new(AtomicBool::new(false));
-    let on_signal = Arc::clone(&stop);
-    ctrlc::set_handler(move || {
-        if on_signal.swap(true, Ordering::Relaxed) {
-            std::process::exit(130);
-        }
-    })
-    .context("cannot listen for interrupts")?;
-    Ok(stop)
 }
 
 /// Seconds since 1970.

@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::hunt::{Shown, campaign, name, stop_on_signal};
+use super::hunt::{Shown, campaign, name};
+use super::interrupts::Interrupts;
 use super::{CandleArg, Common, JobsArg, StoreArg, UsageError, cases, duration, intact};
 use crate::examine::BadId;
 use crate::exit_code::Exit;
@@ -91,7 +92,8 @@ pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
         settings: Settings { time: args.minimize, ..Settings::default() },
     };
     let log = Log::open(&store.open()?.campaigns(), &name(0))?;
-    let exit = campaign(&plan, None, store, (log, record), &args.shown, &*stop_on_signal()?)?;
+    let interrupts = Interrupts::listen()?;
+    let exit = campaign(&plan, None, store, (log, record), &args.shown, (&interrupts, interrupts.came()))?;
     Ok(if matches!(exit, Exit::Clean | Exit::Findings) && complete != Exit::Clean { complete } else { exit })
 }
 

@@ -1,7 +1,7 @@
 //! Standard output, or the file of `--output`: everything that the command line prints goes through here.
 
 use std::fmt::Arguments;
-use std::io::{ErrorKind, Write as _, stdout};
+use std::io::{Error, ErrorKind, Write as _, stdout};
 use std::path::PathBuf;
 use std::process::exit;
 use std::sync::{Mutex, PoisonError};
@@ -40,12 +40,17 @@ pub fn print(text: Arguments) {
     if let Some((_, kept)) = FILE.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
         kept.push_str(&text);
     } else if let Err(error) = stdout().lock().write_all(text.as_bytes()) {
-        if error.kind() != ErrorKind::BrokenPipe {
-            eprintln!("snuffer: cannot write to standard output: {error}");
-            exit(NOT_WRITTEN);
-        }
-        exit(CLOSED_PIPE);
+        end_unwritten(&error);
     }
+}
+
+/// Ends the process because standard output cannot be written.
+pub fn end_unwritten(error: &Error) -> ! {
+    if error.kind() != ErrorKind::BrokenPipe {
+        eprintln!("snuffer: cannot write to standard output: {error}");
+        exit(NOT_WRITTEN);
+    }
+    exit(CLOSED_PIPE)
 }
 
 /// Writes a message to standard error.

@@ -4,9 +4,9 @@ use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt;
 
 use anyhow::Context;
-use tempfile::TempDir;
 
 use super::diagnosis::Reports;
+use super::folder::Folder;
 use super::start::REPORTS;
 use crate::device::Device;
 
@@ -21,7 +21,7 @@ pub struct Captured {
 
 impl Captured {
     /// New files in `folder`.
-    pub fn new(folder: &TempDir, device: Device) -> anyhow::Result<Self> {
+    pub fn new(folder: &Folder, device: Device) -> anyhow::Result<Self> {
         let file = |name: &str| {
             let path = folder.path().join(name);
             OpenOptions::new().create(true).append(true).read(true).open(path).context("cannot make a file")

@@ -3,7 +3,15 @@
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
+use rustix::process::Signal;
+
 use crate::outcome::{Death, Outcome, Phase};
+
+/// Whether SIGKILL ended the process. No code of a case can cause that by mistake: it comes from the machine, which has no memory
+/// left, or from a person.
+pub fn is_killed(outcome: &Outcome) -> bool {
+    matches!(outcome, Outcome::Died(Death { signal, .. }) if *signal == Signal::KILL.as_raw())
+}
 
 /// The outcome of a case whose process ended with `status` and printed `output`. Rust's runtime announces a stack overflow
 /// and a failed allocation on standard error before it aborts (`std/src/sys/pal/unix/stack_overflow.rs`,

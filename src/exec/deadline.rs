@@ -1,6 +1,7 @@
 //! The deadline of a case: time that candle's own code takes, so that neither a busy machine nor a slow device makes a hang of a
 //! slow case.
 
+use std::error::Error;
 use std::io::{self, ErrorKind, Read};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -17,6 +18,30 @@ const WAITING: u32 = 4;
 /// in one case is stuck.
 const KERNELS: Duration = Duration::from_secs(600);
 
+/// How often a worker is looked at while it has time left.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// A clock that stands still while this process does not run: it was stopped, or the whole machine or container was.
+#[derive(Debug)]
+pub struct Clock {
+    counted: Duration,
+    last_look: Instant,
+}
+
+impl Clock {
+    /// Begins now.
+    pub fn new(now: Instant) -> Self {
+        Self { counted: Duration::ZERO, last_look: now }
+    }
+
+    /// The time so far. It is looked at every second, so more than two seconds between two looks do not count.
+    pub fn look(&mut self, now: Instant) -> Duration {
+        self.counted += now.saturating_duration_since(self.last_look).min(2 * LOOK);
+        self.last_look = now;
+        self.counted
+    }
+}
+
 /// How many times the deadline of a small case this case has: the more elements a call reads and writes, the longer it may
 /// take.
 pub fn growth(case: &Case) -> u32 {
@@ -29,7 +54,7 @@ pub fn growth(case: &Case) -> u32 {
 struct Used {
     /// Processor time of all its threads.
     processor: Duration,
-    /// For how long its first thread, which runs the cases, was ready and had no processor.
+    /// For how long a thread was ready and had no processor: of all threads the one that had to wait most, which runs the cases.
     queued: Duration,
     /// The part of the processor time that its simulated devices took.
     kernels: Duration,
@@ -52,7 +77,7 @@ pub struct Timer {
     /// The file in which a simulated device says how long it worked; there is none for other devices.
     device_time: PathBuf,
     deadline: Duration,
-    began: Instant,
+    clock: Clock,
     before: Option<Used>,
 }
 
@@ -60,6 +85,20 @@ pub struct Timer {
 #[derive(Debug, thiserror::Error)]
 #[error("the simulated device does not end its work")]
 pub struct Stuck;
+
+/// A worker is late by the clock alone: it waits for something, or it was stopped from outside.
+#[derive(Debug, thiserror::Error)]
+#[error("the worker waits")]
+pub struct Waits;
+
+/// The time of a case so far.
+struct Counted {
+    /// What counts towards its deadline.
+    time: Duration,
+    /// Whether the clock decides that, and not the processor time.
+    waits: bool,
+    kernels: Duration,
+}
 
 impl Timer {
     /// Times the worker with this process id. What counts is, if the system says it,
@@ -70,42 +109,53 @@ impl Timer {
     /// - on a GPU, for which a worker may have to wait, all time but that in which the worker waits for a processor.
     pub fn of(device: Device, process: u32, device_time: PathBuf, deadline: Duration) -> Self {
         let before = Used::by(process, &device_time);
-        Self { device, process, device_time, deadline, began: Instant::now(), before }
+        Self { device, process, device_time, deadline, clock: Clock::new(Instant::now()), before }
     }
 
-    /// The time that counts so far, and the time of kernels.
-    fn counted(&self) -> (Duration, Duration) {
-        let clock = self.began.elapsed();
+    /// What counts of `clock`.
+    fn counted(&self, clock: Duration) -> Counted {
         let now = Used::by(self.process, &self.device_time);
-        let (Some(before), Some(now)) = (self.before, now) else { return (clock, Duration::ZERO) };
+        let (Some(before), Some(now)) = (self.before, now) else {
+            return Counted { time: clock, waits: true, kernels: Duration::ZERO };
+        };
         let unhindered = clock.saturating_sub(now.queued.saturating_sub(before.queued));
+        let processor = now.processor.saturating_sub(before.processor);
         if self.device.is_gpu() {
-            return (unhindered, Duration::ZERO);
+            // A driver that waits for a kernel asks again and again, most of the time.
+            return Counted { time: unhindered, waits: processor < unhindered / 2, kernels: Duration::ZERO };
         }
         let kernels = now.kernels.saturating_sub(before.kernels);
-        let processor = now.processor.saturating_sub(before.processor);
-        (processor.saturating_sub(kernels).max(unhindered.saturating_sub(kernels) / WAITING), kernels)
+        let worked = processor.saturating_sub(kernels);
+        let waited = unhindered.saturating_sub(kernels) / WAITING;
+        Counted { time: worked.max(waited), waits: worked < waited, kernels }
     }
 
     /// The time that is left at least.
-    fn left(&self) -> io::Result<Duration> {
-        let left = self.deadline.saturating_sub(self.began.elapsed());
+    fn left(&mut self) -> io::Result<Duration> {
+        let clock = self.clock.look(Instant::now());
+        let left = self.deadline.saturating_sub(clock);
         if !left.is_zero() {
             return Ok(left);
         }
-        let (counted, kernels) = self.counted();
-        if kernels > KERNELS {
-            return Err(io::Error::new(ErrorKind::TimedOut, Stuck));
+        let Counted { time, waits, kernels } = self.counted(clock);
+        let late = |why: Box<dyn Error + Send + Sync>| Err(io::Error::new(ErrorKind::TimedOut, why));
+        match self.deadline.saturating_sub(time) {
+            _ if kernels > KERNELS => late(Stuck.into()),
+            Duration::ZERO if waits => late(Waits.into()),
+            left => Ok(left),
         }
-        Ok(self.deadline.saturating_sub(counted))
     }
 }
 
-/// How long the first thread of a process waited for a processor so far (Linux: Documentation/scheduler/sched-stats.rst,
+/// How long a thread of a process waited for a processor so far, at most (Linux: Documentation/scheduler/sched-stats.rst,
 /// `/proc/<pid>/schedstat`).
 fn queued_time(process: u32) -> Option<Duration> {
-    let stat = std::fs::read_to_string(format!("/proc/{process}/schedstat")).ok()?;
-    stat.split_whitespace().nth(1)?.parse().ok().map(Duration::from_nanos)
+    let threads = std::fs::read_dir(format!("/proc/{process}/task")).ok()?;
+    let queued = |thread: &Path| {
+        let stat = std::fs::read_to_string(thread.join("schedstat")).ok()?;
+        stat.split_whitespace().nth(1)?.parse().ok().map(Duration::from_nanos)
+    };
+    threads.filter_map(|thread| queued(&thread.ok()?.path())).max()
 }
 
 /// The processor time of all threads of a process so far (`proc_pid_stat(5)`, fields 14 and 15).
@@ -142,7 +192,7 @@ impl Read for Timed<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
             let left = self.timer.left()?;
-            self.socket.set_read_timeout(Some(left.max(Duration::from_millis(1))))?;
+            self.socket.set_read_timeout(Some(left.clamp(Duration::from_millis(1), LOOK)))?;
             let read = self.socket.read(buffer);
             let is_late = |error: &io::Error| matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut);
             if !read.as_ref().is_err_and(is_late) || self.timer.left()?.is_zero() {

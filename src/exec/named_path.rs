@@ -14,5 +14,6 @@ pub(super) fn path_from(variable: &str, is_valid: impl Fn(&Path) -> bool) -> Res
         let named = path.display();
         return Err(Missing(format!("{variable} names {named}, which is missing or not what it should be")));
     }
-    Ok(Some(path))
+    // A command without a slash is looked up in PATH.
+    Ok(Some(std::path::absolute(&path).unwrap_or(path)))
 }

@@ -7,15 +7,16 @@ use std::process::ExitStatus;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use tempfile::TempDir;
 use wait_timeout::ChildExt;
 
 use super::answer::Answer;
 use super::captured::Captured;
-use super::cause_of_death::cause_of_death;
-use super::deadline::{Stuck, Timed, Timer, growth};
+use super::cause_of_death::{cause_of_death, is_killed};
+use super::deadline::{Stuck, Timed, Timer, Waits, growth};
 use super::diagnosis::Reports;
+use super::folder::Folder;
 use super::journal::Journal;
+use super::machine_memory::MachineMemory;
 use super::protocol::{self, Hello, Reply, Request};
 use super::start::{DeviceLost, Started, is_late, kill};
 use super::unusable_device::UnusableDevice;
@@ -32,26 +33,27 @@ pub struct Worker {
     device: Device,
     spec: WorkerSpec,
     deadline: Duration,
-    folder: TempDir,
+    folder: Folder,
     captured: Captured,
     process: Started,
     number: u64,
     coverage: Coverage,
+    memory: MachineMemory,
 }
 
 impl Worker {
     /// Starts a worker and waits for its first message. Its replacements are started with the same `spec`.
     pub fn start(device: Device, spec: &WorkerSpec) -> anyhow::Result<Self> {
-        let folder = tempfile::Builder::new().prefix("snuffer-worker-").tempdir().context("cannot make a folder")?;
+        let folder = Folder::new()?;
         let captured = Captured::new(&folder, device)?;
         let started = kernel_warm_up::first(device, spec, |compiles| {
             Started::new(device, spec, &folder, captured.output(), compiles)
         });
         let process = started.map_err(DeviceLost::at_first)?;
         UnusableDevice::check(&process.hello, spec.limits)?;
-        let coverage = Coverage::default();
+        let (coverage, memory) = (Coverage::default(), MachineMemory::now());
         let (spec, deadline) = (spec.clone(), spec.limits.deadline);
-        Ok(Self { device, spec, deadline, folder, captured, process, number: 0, coverage })
+        Ok(Self { device, spec, deadline, folder, captured, process, number: 0, coverage, memory })
     }
 
     /// The device that this worker serves.
@@ -121,8 +123,8 @@ impl Worker {
     fn run_retrying(&mut self, case: &Case, twice: bool) -> anyhow::Result<Answer> {
         // A worker may die before it begins the case (somebody kills it, the machine runs out of memory). The case is not
         // to blame.
-        for _ in 0..3 {
-            match self.attempt(case, twice)? {
+        for attempt in 0..3 {
+            match self.attempt(case, twice, attempt == 0)? {
                 None => {}
                 // The index of the failing call counts from the start of the process: each case needs a new one.
                 Some(answer) if environment::has_injected_failures(self.device, self.spec.behaviour) => {
@@ -133,15 +135,16 @@ impl Worker {
                 Some(answer) => return Ok(answer),
             }
         }
+        let (device, place) = (self.device, std::env::temp_dir());
         bail!(
-            "{} dies before it begins a case; the journal is in {}",
-            self.process.hello.device,
-            self.folder.path().display()
+            "the worker for {device} ends before it begins a case; is {} full? TMPDIR names another place",
+            place.display()
         )
     }
 
-    /// One attempt; `None` if the worker died before it began the case.
-    fn attempt(&mut self, case: &Case, twice: bool) -> anyhow::Result<Option<Answer>> {
+    /// One attempt; `None` if the worker died before it began the case, or if the `first` attempt ended in a way that may have nothing
+    /// to do with the case: something stopped the worker, or killed it.
+    fn attempt(&mut self, case: &Case, twice: bool, first: bool) -> anyhow::Result<Option<Answer>> {
         self.number += 1;
         let frame = protocol::encode(&Request { number: self.number, case: case.clone(), twice })?;
         self.captured.discard()?;
@@ -165,8 +168,15 @@ impl Worker {
             }
             Err(error) => {
                 let stuck = error.get_ref().filter(|why| why.is::<Stuck>()).map(ToString::to_string);
+                let waits = matches!(error.get_ref(), Some(why) if why.is::<Waits>());
                 let outcome = self.post_mortem(is_late(&error))?;
                 let outcome = outcome.map(|outcome| stuck.map_or(outcome, Outcome::Unsupported));
+                let is_killed = outcome.as_ref().is_some_and(is_killed);
+                let outcome = outcome.filter(|_| !(first && (waits || is_killed)));
+                if outcome.is_some() && is_killed {
+                    self.restart()?;
+                    bail!("the machine killed the worker: {}", self.memory.why_killed());
+                }
                 match &outcome {
                     Some(outcome) => self.replace_after(case, outcome)?,
                     None => self.restart()?,

@@ -53,7 +53,12 @@ pub struct Reply {
 pub fn build_identity(candle: Option<&CandleUnderTest>) -> String {
     let is_there = |name: &&str| candle.is_none_or(|candle| !candle.lacks.iter().any(|lacking| lacking == name));
     let names: Vec<&str> = ops::ALL.iter().map(|op| op.name).filter(is_there).collect();
-    format!("{}, candle {}: {}", env!("CARGO_PKG_VERSION"), CandleUnderTest::version(candle), names.join(" "))
+    let digest = match candle {
+        Some(CandleUnderTest { digest, workers: Some(_), .. }) => digest,
+        _ => option_env!("SNUFFER_CANDLE_DIGEST").unwrap_or("as released"),
+    };
+    let (snuffer, candle) = (env!("CARGO_PKG_VERSION"), CandleUnderTest::version(candle));
+    format!("{snuffer}, candle {candle} {digest}: {}", names.join(" "))
 }
 
 /// `message` as a frame.

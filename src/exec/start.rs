@@ -8,15 +8,15 @@ use std::path::PathBuf;
 use std::process::{Child, ExitStatus, Stdio};
 use std::time::Duration;
 
-use anyhow::{Context, bail};
-use tempfile::TempDir;
+use anyhow::Context;
 use wait_timeout::ChildExt;
 
 use super::deadline::{Timed, Timer};
+use super::folder::Folder;
 use super::protocol::{self, Hello};
 use super::sanitizer::Sanitizer;
 use super::unusable_device::{UnusableDevice, lacks};
-use super::{WorkerSpec, environment, kernel_warm_up};
+use super::{Build, Missing, WorkerSpec, environment, kernel_warm_up};
 use crate::case::Case;
 use crate::device::Device;
 use crate::outcome::signal_name;
@@ -100,7 +100,7 @@ impl Started {
     pub fn new(
         device: Device,
         spec: &WorkerSpec,
-        folder: &TempDir,
+        folder: &Folder,
         output: &File,
         compiles: bool,
     ) -> anyhow::Result<Self> {
@@ -112,9 +112,7 @@ impl Started {
         }
         let slowdown = tool.map_or(1, |_| Sanitizer::SLOWDOWN);
         environment::set_behaviour(&mut command, device, spec);
-        if compiles {
-            command.env(kernel_warm_up::COMPILE, "1");
-        }
+        command.env_remove(kernel_warm_up::COMPILE).envs(compiles.then_some((kernel_warm_up::COMPILE, "1")));
         command.env("SNUFFER_SIM_COVERAGE", folder.path().join("coverage"));
         command.env(environment::REPORTS, folder.path().join(REPORTS));
         let device_time = folder.path().join(DEVICE_TIME);
@@ -138,16 +136,16 @@ impl Started {
         };
         let hello = hello_within(spec.limits.opening * slowdown);
         let hello = if compiles { hello.and_then(|_| hello_within(kernel_warm_up::PATIENCE)) } else { hello };
+        let identity = protocol::build_identity(spec.candle.as_deref());
         match hello {
-            Ok(hello) if hello.build == protocol::build_identity(spec.candle.as_deref()) => {
+            Ok(hello) if hello.build == identity && has_checks(&hello, spec.build) => {
                 Ok(Self { child, socket: ours, hello, device_time })
             }
-            Ok(_) => {
+            Ok(hello) => {
                 kill(device, &mut child)?;
-                bail!(
-                    "the worker for {device} was built from other sources; run `{}`",
-                    environment::build_command(device, spec.build)
-                )
+                let build = environment::build_command(device, spec.build);
+                let other = if hello.build == identity { "with other checks" } else { "from other sources" };
+                Err(Missing(format!("the worker for {device} was built {other}; run `{build}`")).into())
             }
             Err(error) if is_late(&error) => {
                 kill(device, &mut child)?;
@@ -160,6 +158,11 @@ impl Started {
             }
         }
     }
+}
+
+/// Whether a worker has the overflow checks of its build, or lacks them. A program without any, as in a benchmark, takes all workers.
+fn has_checks(hello: &Hello, build: Build) -> bool {
+    hello.checked == (build != Build::Unchecked) || !cfg!(debug_assertions)
 }
 
 /// Whether a worker did not answer in time.

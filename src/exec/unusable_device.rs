@@ -85,8 +85,9 @@ const OLD_DRIVER: &str = "its driver is older than the CUDA toolkit of the worke
 /// What `device` lacks, if a worker that printed this says so.
 pub fn lacks(device: Device, printed: &str) -> Option<String> {
     // A simulated device's own complaint is more exact.
-    if matches!(device, Device::Sim(_)) && printed.contains("snuffer-sim: SNUFFER_SIM_") {
-        return None;
+    let complaint = printed.lines().find(|line| line.starts_with("snuffer-sim: SNUFFER_SIM_"));
+    if let (Device::Sim(_), Some(complaint)) = (device, complaint) {
+        return complaint.strip_prefix("snuffer-sim: ").map(ToString::to_string);
     }
     let mut reasons = MISSING.into_iter().chain(sanitizer::FAILURES);
     let (text, lacks) = reasons.find(|(text, _)| printed.contains(text))?;

@@ -3,11 +3,13 @@
 use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
+use std::panic::resume_unwind;
 use std::path::Path;
 use std::process::ExitCode;
+use std::thread;
 
 use anyhow::Context;
-use rustix::process::{Resource, Rlimit, Signal, set_parent_process_death_signal, setrlimit};
+use rustix::process::{Resource, Rlimit, Signal, getrlimit, set_parent_process_death_signal, setrlimit};
 
 use super::journal::Journal;
 use super::protocol::{self, Hello, Reply, Request};
@@ -19,9 +21,15 @@ use crate::run;
 /// The argument with which a worker only names its ops.
 pub const NAME_OPS: &str = "name-ops";
 
+/// The stack of a case: what most machines give the first thread of a process.
+const STACK: usize = 8 << 20;
+
 /// The whole program of each worker: runs cases for `snuffer`, one at a time, in a process that may die.
 pub fn main() -> ExitCode {
-    match started_by_snuffer() {
+    // A case has the same stack on every machine: that of the first thread is what `ulimit -s` says.
+    let thread = thread::Builder::new().name("cases".to_string()).stack_size(STACK).spawn(started_by_snuffer);
+    let ended = thread.context("cannot start a thread");
+    match ended.and_then(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic))) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("snuffer-worker: {error:#}");
@@ -103,8 +111,9 @@ fn serve(device: Device, journal: &Path, memory_mib: u64) -> anyhow::Result<()> 
     }
 }
 
-/// Limits a resource of this process, for good.
+/// Limits a resource of this process, for good. A lower limit of the user's stays.
 fn limit(resource: Resource, bytes: u64) -> anyhow::Result<()> {
+    let bytes = getrlimit(resource).maximum.map_or(bytes, |most| most.min(bytes));
     let bytes = Some(bytes);
     setrlimit(resource, Rlimit { current: bytes, maximum: bytes }).context("cannot limit the memory")
 }

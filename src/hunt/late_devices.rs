@@ -118,7 +118,7 @@ impl Shared<'_> {
             self.state().missed = missed;
             return Ok(());
         }
-        self.state().record.devices.extend(devices.iter().map(ToString::to_string));
+        self.state().progress.record.devices.extend(devices.iter().map(ToString::to_string));
         (self.on_event)(Event::Joined(&devices));
         self.complete_findings()
     }

@@ -88,8 +88,7 @@ impl Shared<'_> {
         let path = case.map(|case| self.keep_lost_case(index.unwrap_or_default(), lost, case)).transpose()?;
         let left = match self.devices.take_out(lost.device) {
             Some(left) => {
-                let mut state = self.state();
-                state.record.lost.push(lost.device.to_string());
+                self.state().progress.record.lost.push(lost.device.to_string());
                 left
             }
             None => self.devices.now(),
@@ -105,7 +104,7 @@ impl Shared<'_> {
             Device::Cuda(ordinal) => Some(Device::Cuda(ordinal.saturating_add(1)).to_string()),
             Device::Cpu | Device::Sim(_) => None,
         };
-        let lost = &self.state().record.lost;
+        let lost = &self.state().progress.record.lost;
         !lost.is_empty()
             && wants_second(case)
             && executor.devices().iter().filter_map(second).any(|it| lost.contains(&it))

@@ -7,8 +7,9 @@ use crate::outcome::{Observation, Outcome};
 use crate::store::{Counts, Tally};
 use crate::tensor::{DType, Tensor};
 
-/// Adds one judged case.
-pub fn count(tally: &mut Tally, sample: &Sample, observations: &[Observation], verdict: &Verdict) {
+/// The counts of one judged case.
+pub fn of(sample: &Sample, observations: &[Observation], verdict: &Verdict) -> Tally {
+    let mut tally = Tally::default();
     let case = &sample.drawn.case;
     let floats = case.inputs.values().find(|tensor| tensor.dtype.is_float());
     let dtype = floats.or_else(|| case.inputs.values().next()).map_or("none", |tensor| tensor.dtype.name());
@@ -25,7 +26,7 @@ pub fn count(tally: &mut Tally, sample: &Sample, observations: &[Observation], v
         *tally.calls.entry(format!("{} {main} {key}", sample.op.name)).or_default() += 1;
         *tally.outcomes.entry(key).or_default() += 1;
     }
-    count_reason(tally, sample, observations, verdict);
+    count_reason(&mut tally, sample, observations, verdict);
     for label in &sample.drawn.violations {
         *tally.violations.entry((*label).to_string()).or_default() += 1;
     }
@@ -45,6 +46,7 @@ pub fn count(tally: &mut Tally, sample: &Sample, observations: &[Observation], v
             }
         }
     }
+    tally
 }
 
 /// Counts what the devices do where the contract or the reference leaves it open.

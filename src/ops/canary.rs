@@ -6,6 +6,7 @@ mod device;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use candle_core::{Error, Result, Tensor};
+use rustix::process::{Signal, getpid, kill_process};
 
 use crate::case::{Case, ParamSpec};
 use crate::device::Device;
@@ -31,7 +32,7 @@ const FAULTS: [Fault; 8] = [
     fault("panic", "panic"),
     fault("abort", "died"),
     fault("stack overflow", "stack overflow"),
-    fault("kill", "died"),
+    fault("signal", "died"),
     fault("hang", "hang"),
     fault("allocate without end", "out of memory"),
     fault("wrong value", "wrong value"),
@@ -95,11 +96,9 @@ fn call(call: &Call) -> Result<Vec<Tensor>> {
         "panic" => panic!("the canary panics"),
         "abort" => std::process::abort(),
         "stack overflow" => Ok(vec![(x * f64::from(recurse(1)))?]),
-        "kill" => {
-            let me = rustix::process::getpid();
-            rustix::process::kill_process(me, rustix::process::Signal::KILL).map_err(Error::wrap)?;
-            hang()
-        }
+        "signal" => end_by(Signal::ILL),
+        // No planted fault: it looks as if the machine did it.
+        "kill" => end_by(Signal::KILL),
         "hang" => hang(),
         "allocate without end" => allocate(),
         "wrong value" => Ok(vec![(x + 1.0)?]),
@@ -112,6 +111,12 @@ fn call(call: &Call) -> Result<Vec<Tensor>> {
         }
         other => Err(Error::Msg(format!("the canary has no fault `{other}`; see src/ops/canary.rs"))),
     }
+}
+
+/// Ends the process by a signal that nothing catches.
+fn end_by(signal: Signal) -> Result<Vec<Tensor>> {
+    kill_process(getpid(), signal).map_err(Error::wrap)?;
+    hang()
 }
 
 fn hang() -> ! {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::{BufWriter, Write};
+use std::io::{BufRead, BufReader, BufWriter, Seek, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
@@ -144,6 +144,9 @@ pub struct Failure<'a> {
     pub why: &'a str,
 }
 
+/// How the name of a campaign's list of failures ends.
+const FAILURES: &str = ".failures.jsonl";
+
 /// The files of a running campaign. Only one process has them open.
 #[derive(Debug)]
 pub struct Log {
@@ -161,7 +164,7 @@ impl Log {
     /// [`IsRunning`] while another process has them open.
     pub fn open(folder: &Path, name: &str) -> anyhow::Result<Self> {
         make_folder(folder)?;
-        let failures = append_alone(&folder.join(format!("{name}.failures.jsonl")))?;
+        let failures = append_alone(&folder.join(format!("{name}{FAILURES}")))?;
         let failures = failures.ok_or_else(|| IsRunning(name.to_string()))?;
         Ok(Self { record: folder.join(format!("{name}.toml")), failures: BufWriter::new(failures) })
     }
@@ -169,6 +172,31 @@ impl Log {
     /// The record as it was saved last.
     pub fn saved(&self) -> anyhow::Result<Record> {
         Record::read(&self.record)
+    }
+
+    /// The campaign's name.
+    pub fn name(&self) -> String {
+        self.record.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+    }
+
+    /// Drops the lines of the cases from `next` on, which run again: a process that was killed may have written some. The list is in the
+    /// order of the cases.
+    pub fn forget_from(&mut self, next: u64) -> anyhow::Result<()> {
+        #[derive(Deserialize)]
+        struct Line {
+            index: u64,
+        }
+        let file = self.failures.get_mut();
+        file.rewind()?;
+        let mut kept = 0;
+        for line in BufReader::new(&*file).split(b'\n') {
+            let line = line?;
+            if serde_json::from_slice(&line).is_ok_and(|Line { index }| index >= next) {
+                break;
+            }
+            kept += line.len() as u64 + 1;
+        }
+        file.set_len(kept).context("cannot write the list of failures")
     }
 
     /// Appends a case that did not pass to the failure list.
@@ -206,13 +234,19 @@ pub fn read_coverage(path: &Path, coverage: &mut Coverage) -> anyhow::Result<()>
 impl Record {
     /// The names of the campaigns in `folder`, in order of their start: a name begins with its second.
     pub fn names(folder: &Path) -> anyhow::Result<Vec<String>> {
+        Self::names_by(folder, ".toml")
+    }
+
+    /// The names of the campaigns that have begun, in the same order. One that ended before its first case has no record.
+    pub fn begun(folder: &Path) -> anyhow::Result<Vec<String>> {
+        Self::names_by(folder, FAILURES)
+    }
+
+    fn names_by(folder: &Path, ending: &str) -> anyhow::Result<Vec<String>> {
         let Ok(entries) = fs::read_dir(folder) else { return Ok(Vec::new()) };
         let mut names = Vec::new();
         for entry in entries {
-            let path = entry?.path();
-            if path.extension().is_some_and(|extension| extension == "toml") {
-                names.push(path.file_stem().unwrap_or_default().to_string_lossy().into_owned());
-            }
+            names.extend(entry?.file_name().to_string_lossy().strip_suffix(ending).map(str::to_string));
         }
         let begun = |name: &String| name.split('-').next().and_then(|second| second.parse::<u64>().ok());
         names.sort_by_cached_key(|name| (begun(name), name.clone()));

@@ -29,6 +29,7 @@ mod guard;
 mod history;
 mod history_file;
 mod hostile;
+mod interrupts;
 mod inventory;
 #[path = "../common/json.rs"]
 mod json;
@@ -36,6 +37,7 @@ mod judge;
 #[path = "../common/kept.rs"]
 mod kept;
 mod lifecycle;
+mod limits;
 mod links;
 mod lists;
 mod minimizer;
@@ -63,6 +65,7 @@ mod site;
 mod site_causes;
 mod site_command;
 mod site_search;
+mod starting;
 mod store;
 mod summary;
 mod tensor;

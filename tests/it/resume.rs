@@ -1,12 +1,17 @@
 //! `snuffer hunt --resume` goes on with a campaign as it was, or says in one line why it cannot.
 
+use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
+use rand_core::Rng;
+use rand_pcg::Pcg32;
 use snuffer::exec::EditedKernels;
 use snuffer::settle::versions;
 use snuffer::store::{Log, Record, Store};
 
 use crate::cli::{code, command, snuffer, text};
+use crate::interrupts::{hunt, wait_for_the_first_case};
 
 const NAME: &str = "1700000000-5-1";
 
@@ -112,4 +117,52 @@ fn the_largest_numbers_do_not_overflow() {
     }
     let resumed = snuffer(store.path(), &["hunt", "--resume", "--time", "200ms"]);
     assert!(!text(&resumed.stderr).contains("panicked") && code(&resumed) != 1, "{}", text(&resumed.stderr));
+}
+
+fn failures(store: &Path) -> Vec<String> {
+    let folder = Store::existing(store).expect("a store").campaigns();
+    let files = fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path());
+    let mut lists = files.filter(|path| path.extension().is_some_and(|it| it == "jsonl"));
+    let list = lists.next().expect("a list");
+    fs::read_to_string(list).expect("readable").lines().map(str::to_string).collect()
+}
+
+#[test]
+fn a_hunt_that_is_killed_at_any_moment_and_resumed_runs_each_case_once() {
+    const CASES: u64 = 2000;
+    let folder = tempfile::tempdir().expect("a folder");
+    let [killed, whole] = ["killed", "whole"].map(|name| folder.path().join(name));
+    let first = ["--ops", "loss.nll", "--seed", "5"];
+    hunt(&whole, &first, CASES).output().expect("snuffer starts");
+    let mut random = Pcg32::new(7, 7);
+    let mut more: &[&str] = &first;
+    for _ in 0..4 {
+        let left = if more == first { CASES } else { CASES - record(&killed).next };
+        let mut hunt = hunt(&killed, more, left).spawn().expect("snuffer starts");
+        wait_for_the_first_case(&mut hunt);
+        std::thread::sleep(Duration::from_millis(u64::from(random.next_u32() % 400)));
+        hunt.kill().expect("SIGKILL");
+        hunt.wait().expect("dead");
+        more = &["--resume"];
+    }
+    let left = CASES - record(&killed).next;
+    assert!(left > 0, "the last kill came before the end");
+    hunt(&killed, more, left).output().expect("snuffer starts");
+    let (killed, whole) = ((record(&killed), failures(&killed)), (record(&whole), failures(&whole)));
+    assert_eq!(killed.0.tally, whole.0.tally);
+    assert_eq!(killed.1, whole.1);
+    assert!(whole.0.tally.total.failed > 0 && killed.0.next == CASES);
+}
+
+#[test]
+fn a_resumed_campaign_is_named_and_so_is_a_later_one_that_ended_before_its_first_case() {
+    let store = tempfile::tempdir().expect("a folder");
+    let (store, args) = (store.path(), ["hunt", "--resume", "--cases", "1"]);
+    snuffer(store, &["hunt", "--ops", "loss.mse", "--cases", "1", "--seed", "1"]);
+    let name = Record::latest(&store.join("campaigns")).expect("readable").expect("a campaign").0;
+    let resumed = text(&snuffer(store, &args).stderr);
+    assert!(resumed.contains(&format!("resuming  the campaign {name}\n")), "{resumed}");
+    fs::write(store.join("campaigns/99999999999-2-1.failures.jsonl"), "").expect("written");
+    let resumed = text(&snuffer(store, &args).stderr);
+    assert!(resumed.contains(&format!("the campaign {name}; 99999999999-2-1 began later")), "{resumed}");
 }

@@ -6,13 +6,16 @@ use std::path::Path;
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal, kill_process};
+
 use snuffer::case::Case;
 use snuffer::device::Device;
-use snuffer::exec::deadline::{Timed, Timer, growth};
+use snuffer::exec::deadline::{Clock, Timed, Timer, growth};
 use snuffer::exec::{Limits, Worker};
 use snuffer::hunt::check_canary;
 use snuffer::ops::canary::case;
 use snuffer::outcome::{Outcome, Phase};
+use snuffer::tensor::{DType, Tensor, Value};
 
 fn worker() -> Worker {
     let limits = Limits { deadline: Duration::from_secs(2), memory_mib: 1024, ..Limits::default() };
@@ -30,7 +33,7 @@ fn every_fault_has_its_outcome_and_the_next_case_is_unaffected() {
         ("panic", "panicked"),
         ("abort", "died"),
         ("stack overflow", "stack overflow"),
-        ("kill", "died"),
+        ("signal", "died"),
         ("hang", "timed out"),
         ("allocate without end", "out of memory"),
         ("wrong value", "returned"),
@@ -54,6 +57,51 @@ fn only_the_nondeterministic_fault_differs_between_runs() {
     let mut worker = worker();
     assert!(worker.run(&case("nondeterministic")).expect("runs").again.is_some());
     assert!(worker.run(&case("none")).expect("runs").again.is_none());
+}
+
+/// A case that takes longer than a test waits until it has begun.
+fn slow() -> Case {
+    let values: Vec<Value> = (0..6000).map(|_| Value::Float(0.0)).collect();
+    Case::new("tensor.cumsum").param("dim", 0i64).input("x", Tensor::new(DType::F32, vec![6000], values))
+}
+
+/// Runs a slow case in a worker that gets `signal` meanwhile.
+fn outcome_with(signal: Signal) -> Outcome {
+    let limits = Limits { deadline: Duration::from_secs(1), ..Limits::default() };
+    let mut worker = Worker::start(Device::Cpu, &limits.into()).expect("a worker starts");
+    let process = Pid::from_raw(worker.process() as i32).expect("an id");
+    let disturbing = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(50));
+        kill_process(process, signal).expect("it runs");
+    });
+    let outcome = worker.run(&slow()).expect("the harness survives").outcome;
+    disturbing.join().expect("no panic");
+    outcome
+}
+
+#[test]
+fn a_worker_that_is_stopped_or_killed_once_runs_its_case_again() {
+    for signal in [Signal::STOP, Signal::KILL] {
+        assert_eq!(outcome_with(signal).name(), "returned", "{signal:?}");
+    }
+}
+
+#[test]
+fn a_worker_that_is_killed_twice_is_no_failure_of_the_case() {
+    let mut worker = worker();
+    let problem = worker.run(&case("kill")).expect_err("nobody knows what the case does").to_string();
+    assert!(problem.starts_with("the machine killed the worker: "), "{problem}");
+    assert_eq!(outcome(&mut worker, "none").name(), "returned");
+}
+
+#[test]
+fn time_at_which_nothing_runs_does_not_count() {
+    let start = Instant::now();
+    let mut clock = Clock::new(start);
+    assert_eq!(clock.look(start + Duration::from_secs(1)), Duration::from_secs(1));
+    // The machine is suspended for a day.
+    assert_eq!(clock.look(start + Duration::from_secs(86_400)), Duration::from_secs(3));
+    assert_eq!(clock.look(start + Duration::from_secs(86_401)), Duration::from_secs(4));
 }
 
 /// What a process does that only computes.

@@ -10,7 +10,7 @@ use std::time::Instant;
 use anyhow::{Context, bail};
 use console::style;
 
-use crate::cli::hunt::stop_on_signal;
+use crate::cli::interrupts::stop_on_signal;
 use crate::exit_code::Exit;
 use crate::store::Store;
 

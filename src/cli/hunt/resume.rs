@@ -14,14 +14,28 @@ pub fn last(store: &Store) -> anyhow::Result<(Log, Record)> {
     let Some(name) = Record::names(&store.campaigns())?.pop() else {
         return Err(UsageError("there is no campaign to resume; start one without --resume".to_string()).into());
     };
-    let log = Log::open(&store.campaigns(), &name).map_err(|error| match error.downcast::<IsRunning>() {
+    let mut log = Log::open(&store.campaigns(), &name).map_err(|error| match error.downcast::<IsRunning>() {
         Ok(running) => UsageError(running.to_string()).into(),
         Err(error) => error,
     })?;
     // What was saved before the lock was taken may be old.
     let record = log.saved()?;
     check(&name, &record)?;
+    log.forget_from(record.next)?;
     Ok((log, record))
+}
+
+/// Says which campaign goes on. That may not be the one that the user means.
+pub fn announce(store: &Store, log: &Log) -> anyhow::Result<()> {
+    let name = log.name();
+    match Record::begun(&store.campaigns())?.pop().filter(|last| *last != name) {
+        None => eprintln!("resuming  the campaign {name}"),
+        Some(last) => eprintln!(
+            "resuming  the campaign {name}; {last} began later but ended before its first case: start that one again without \
+             --resume"
+        ),
+    }
+    Ok(())
 }
 
 /// Whether this build can go on with a campaign.

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-use crate::cli::hunt::{matching, stop_on_signal};
+use crate::cli::hunt::matching;
+use crate::cli::interrupts::stop_on_signal;
 use crate::cli::{Common, JobsArg, Pattern, StoreArg, UsageError, cases, duration};
 use crate::console;
 use crate::device::Device;

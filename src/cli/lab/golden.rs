@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use crate::cli::hunt::{matching, stop_on_signal};
+use crate::cli::hunt::matching;
+use crate::cli::interrupts::stop_on_signal;
 use crate::cli::{Common, JobsArg, Pattern, UsageError};
 use crate::console;
 use crate::device::Device;

@@ -1,6 +1,7 @@
 //! `snuffer lab score`: the share of small changes in candle's kernels or host code that drawn cases notice.
 
-use crate::cli::hunt::{matching, stop_on_signal};
+use crate::cli::hunt::matching;
+use crate::cli::interrupts::stop_on_signal;
 use crate::cli::{CandleArg, Common, JobsArg, Pattern, UsageError, present};
 use crate::console;
 use crate::device::Device;
