@@ -91,7 +91,7 @@ pub fn run(args: &Args, named: &StoreArg) -> anyhow::Result<Exit> {
     let came = interrupts.came();
     let edited = named.of_edited_kernels();
     match &args.kernels.folder {
-        Some(folder) if args.watch => watch::run(folder, came, |stop| once(args, &edited, (&interrupts, stop))),
+        Some(folder) if args.watch => watch::run(folder, &interrupts, |stop| once(args, &edited, (&interrupts, stop))),
         Some(_) => once(args, &edited, (&interrupts, came)),
         None => once(args, &args.candle.store(named)?, (&interrupts, came)),
     }

@@ -172,16 +172,15 @@ impl Worker {
                 let outcome = self.post_mortem(is_late(&error))?;
                 let outcome = outcome.map(|outcome| stuck.map_or(outcome, Outcome::Unsupported));
                 let is_killed = outcome.as_ref().is_some_and(is_killed);
-                let outcome = outcome.filter(|_| !(first && (waits || is_killed)));
-                if outcome.is_some() && is_killed {
-                    self.restart()?;
-                    bail!("the machine killed the worker: {}", self.memory.why_killed());
-                }
                 match &outcome {
                     Some(outcome) => self.replace_after(case, outcome)?,
                     None => self.restart()?,
                 }
-                Ok(outcome.map(Answer::from))
+                match outcome {
+                    Some(_) if first && (waits || is_killed) => Ok(None),
+                    Some(_) if is_killed => bail!("the machine killed the worker: {}", self.memory.why_killed()),
+                    outcome => Ok(outcome.map(Answer::from)),
+                }
             }
         }
     }

@@ -51,7 +51,7 @@ fn each_step_shows_a_command_and_what_it_prints(device: Device) {
     assert_eq!(called.collect::<Vec<_>>(), ["replay", "minimize", "import", "report", "site"]);
     let blamed = format!("blame     step 1, {op} {how}");
     let found = format!("{rank} {op} ");
-    for part in ["verdict   FAIL", &blamed, "faults were caught", &found, "## What happens"] {
+    for part in ["verdict   FAIL", &blamed, "faults were caught", &found, "## To reproduce", " more lines\n"] {
         assert!(shown.contains(part), "no `{part}` in\n{shown}");
     }
     // No program is built, so none may seem to have run.

@@ -129,7 +129,7 @@ fn a_bad_comparison_is_one_clear_line() {
             vec!["--device", "sim:0,cuda:0", "--with", "cuda:1:SNUFFER_SIM_JITTER=1"],
             "--with names cuda:1, which is not compared",
         ),
-        (vec!["--with", "cuda:0:PATH=/"], "`PATH` is none of SNUFFER_SIM_BUDGET, "),
+        (vec!["--with", "cuda:0:PATH=/"], "`PATH` is not one of SNUFFER_SIM_BUDGET, "),
         (vec!["--with", "cuda:0"], "write DEVICE:NAME=VALUE"),
     ] {
         let output = snuffer(store.path(), &[vec!["lab", "fidelity", "--cases", "1"], args].concat());

@@ -137,7 +137,7 @@ fn a_tool_that_cannot_be_used_is_one_line_with_what_to_do(_: Device) {
         ("cuda:0", nowhere.to_vec(), true, "compute-sanitizer is missing; install it"),
         ("cuda:0", vec![("FAKE_WITHOUT", "--strip-paths")], false, "has no option `--strip-paths`: it is too old"),
         ("cpu", vec![], false, "--sanitizer memcheck needs a GPU"),
-        ("sim:0", vec![], false, "a simulated device checks by itself"),
+        ("sim:0", vec![], false, "a simulated device needs no --sanitizer"),
     ] {
         for subcommand in [&["replay", case][..], &["hunt", "--store", nothing, "--cases", "1"]] {
             let mut command = Command::new(env!("CARGO_BIN_EXE_snuffer"));

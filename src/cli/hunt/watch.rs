@@ -4,21 +4,22 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use crate::cli::interrupts::Interrupts;
 use crate::exit_code::Exit;
 use crate::kernels::{Unusable, folder, stamps};
 
 /// How often the files are looked at.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// Calls `hunt` with a flag that is set at the next save, or if `interrupted` is; then again, until it is. Kernels that do not
+/// Calls `hunt` with a flag that is set at the next save, or at an interrupt; then again, until it is. Kernels that do not
 /// compile are shown, and the next save is waited for. Returns how the last hunt ended.
 pub fn run(
     named: &Path,
-    interrupted: &AtomicBool,
+    interrupts: &Interrupts,
     hunt: impl Fn(&AtomicBool) -> anyhow::Result<Exit>,
 ) -> anyhow::Result<Exit> {
     let folder = folder(named)?;
-    let is_interrupted = || interrupted.load(Ordering::Relaxed);
+    let is_interrupted = || interrupts.came().load(Ordering::Relaxed);
     let mut exit = Exit::Clean;
     while !is_interrupted() {
         let before = stamps(&folder);
@@ -43,6 +44,8 @@ pub fn run(
             }
             ended => ended?,
         };
+        // An interrupt ends the wait as one ends a hunt: with what the last hunt came to.
+        let _in_order = interrupts.in_order();
         if !is_interrupted() && stamps(&folder) == before {
             eprintln!("waiting for the next save in {}", folder.display());
         }
