@@ -24,6 +24,6 @@ impl Outcome {
         let Self::Returned(returned) = self else { return Ok(()) };
         let store = if let Gradients::Returned(store) = &returned.backward { Some(store) } else { None };
         let gradients = store.into_iter().flat_map(|store| store.gradients.values().chain(store.second.values()));
-        returned.outputs.iter().chain(gradients).try_for_each(Tensor::check_values)
+        returned.outputs.iter().chain(gradients).try_for_each(Tensor::check_output)
     }
 }

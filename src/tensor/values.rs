@@ -255,19 +255,29 @@ impl Values {
 
     /// Checks these values for a tensor of `count` elements of `dtype`.
     pub fn check(&self, count: usize, dtype: DType) -> Result<(), String> {
+        self.check_count(count)?;
+        match self {
+            Self::List(values) => values.iter().try_for_each(|&value| holds(dtype, value)),
+            Self::Fill(fill) => {
+                holds(dtype, fill.constant)?;
+                fill.except.iter().try_for_each(|&(_, value)| holds(dtype, value))
+            }
+        }
+    }
+
+    /// Checks that these are values of `count` elements.
+    pub fn check_count(&self, count: usize) -> Result<(), String> {
         match self {
             Self::List(values) if values.len() != count => {
                 Err(format!("lists {} values where the shape has {count} elements", values.len()))
             }
-            Self::List(values) => values.iter().try_for_each(|&value| holds(dtype, value)),
-            Self::Fill(fill) => {
-                let beyond = |&&(position, _): &&(usize, Value)| position >= count;
-                if let Some((position, _)) = fill.except.iter().find(beyond) {
-                    return Err(format!("has an exception at {position} where the shape has {count} elements"));
+            Self::List(_) => Ok(()),
+            Self::Fill(fill) => match fill.except.iter().find(|(position, _)| *position >= count) {
+                Some((position, _)) => {
+                    Err(format!("has an exception at {position} where the shape has {count} elements"))
                 }
-                holds(dtype, fill.constant)?;
-                fill.except.iter().try_for_each(|&(_, value)| holds(dtype, value))
-            }
+                None => Ok(()),
+            },
         }
     }
 }

@@ -141,6 +141,18 @@ fn a_file_with_a_0_beside_huge_sizes_is_a_mistake_in_one_line() {
 }
 
 #[test]
+fn what_candle_returned_is_read_whatever_its_size_and_value() {
+    // Nothing with a 0 is too large to be returned, and a conversion may saturate where ours does not.
+    let saturated = Tensor::new(DType::F8e4m3, vec![1], vec![Value::Float(-448.0)]);
+    let returned = Returned { outputs: vec![tensor(&[usize::MAX, 0]), saturated], ..Returned::default() };
+    let observations = vec![Observation::new(Device::Cpu, Outcome::Returned(returned))];
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = Store::open(folder.path()).expect("a store");
+    let name = store.insert(&Finding { observations, ..finding("here") }).expect("stored").expect("new");
+    assert!(store.get(&name).expect("readable").is_some());
+}
+
+#[test]
 fn a_finding_with_a_gradient_of_no_input_is_damaged() {
     let folder = tempfile::tempdir().expect("a folder");
     let store = Store::open(folder.path()).expect("a store");
