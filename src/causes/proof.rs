@@ -31,7 +31,7 @@ pub struct Proof {
 }
 
 impl fmt::Display for Proof {
-    /// What was run, and what the fix does to it.
+    /// The number of cases, and how many of them the fix fixes, leaves or breaks.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let devices: Vec<String> = self.devices.iter().map(ToString::to_string).collect();
         let (fixes, leaves, breaks) = (self.mends.len(), self.leaves.len(), self.breaks.len());

@@ -156,7 +156,7 @@ pub fn text(path: &Path) -> Result<String, UsageError> {
         let file: Box<dyn Read> =
             if path.as_os_str() == "-" { Box::new(io::stdin()) } else { Box::new(File::open(path)?) };
         let mut text = String::new();
-        // What is no file, such as `/dev/zero`, may have no end.
+        // A device such as `/dev/zero` may never end.
         if file.take(LARGEST + 1).read_to_string(&mut text)? as u64 > LARGEST {
             return Err(io::Error::other(format!("it has more than {} MiB", LARGEST >> 20)));
         }

@@ -135,7 +135,7 @@ fn ops(args: &Args, specs: &[WorkerSpec; 2]) -> anyhow::Result<(Vec<&'static Op>
     Ok((there, left_out))
 }
 
-/// What to run, and the change that each op is nearest to. Says on the error stream what differs in the sources.
+/// The plan, and the change that each op is nearest to. Prints the differences of the sources on standard error.
 fn plan(
     args: &Args,
     devices: Vec<Device>,

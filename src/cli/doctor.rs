@@ -105,7 +105,7 @@ fn checked(device: Device) -> Checked {
     Checked { device: device.to_string(), ready: problem.is_none(), problem, hardware, workers: workers.into() }
 }
 
-/// What the parts of a machine are good for: the headings of the text, in their order.
+/// The states of a machine's parts, in the order of their headings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum State {
     Ready,

@@ -10,7 +10,7 @@ use crate::console::{self, Shell, quoted};
 use crate::exit_code::Exit;
 use crate::oracle::{Evidence, judge};
 use crate::report::{self, Answer, Summary};
-use crate::store::{Finding, Record, Store, Tally, id};
+use crate::store::{Finding, Record, Store, Tally, Unchecked, id};
 
 /// Arguments of `snuffer findings`.
 #[derive(Debug, clap::Args)]
@@ -131,7 +131,8 @@ pub fn show(replayed: &str, finding: &Finding, known: &KnownFailures, shell: &Sh
     println!("replay    {}", shell.on_the_same(&format!("replay {replayed}")));
     let reproduction = &finding.reproduction;
     println!("happens   {} of {} runs, the first in a new process", reproduction.failed, reproduction.tries);
-    println!("release   {} in a build without overflow checks", reproduction.unchecked);
+    let build = if matches!(reproduction.unchecked, Unchecked::NotRun(_)) { "" } else { " without overflow checks" };
+    println!("release   {}{build}", reproduction.unchecked);
     let (origin, attempts) = (&finding.origin, finding.origin.attempts);
     let minimal = if origin.minimal { "none fails in the same way" } else { "the time limit came first" };
     println!("found     by seed {}, as case {}", origin.seed, origin.index);

@@ -1,4 +1,5 @@
-//! What of a store can be read. The rest is named on standard error, and the command ends with `Harness`: what it says is incomplete.
+//! Reads the intact entries of a store. Damaged ones are named on standard error, and the command ends with `Harness`, because its answer
+//! is incomplete.
 
 use crate::exit_code::Exit;
 use crate::store::{Finding, Record, Store};

@@ -7,12 +7,12 @@ use anyhow::Context;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 
-/// What SIGINT, SIGTERM and SIGHUP do to this process.
+/// The handlers of SIGINT, SIGTERM and SIGHUP.
 #[derive(Debug)]
 pub struct Interrupts {
-    /// Whether one came.
+    /// True once a signal has arrived.
     came: Arc<AtomicBool>,
-    /// Whether the next one ends the process at once. It exits with 128 and the signal's number, as a shell says it.
+    /// True if the next signal ends the process at once, with 128 plus the signal's number, as shells report it.
     at_once: Arc<AtomicBool>,
 }
 

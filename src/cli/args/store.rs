@@ -77,7 +77,7 @@ impl StoreArg {
     }
 }
 
-/// Whether what is typed for a finding is a file or a folder, or standard input.
+/// True if the typed name of a finding is a file, a folder or standard input.
 pub fn is_file(typed: &Path) -> bool {
     typed.as_os_str() == "-" || typed.exists()
 }

@@ -31,7 +31,7 @@ struct History {
 /// The clocks of all streams, and the last accesses to each allocation.
 #[derive(Debug, Default)]
 pub struct HappensBefore {
-    /// What each stream knows of, except for what the program knows of: all new work comes after that.
+    /// The work that each stream has waited for, beyond the work that the program has waited for: all new work comes after that.
     streams: HashMap<Key, Clock>,
     /// The streams that wait for the default stream, and it for them.
     blocking: HashSet<Key>,
@@ -138,7 +138,7 @@ impl HappensBefore {
         join(&mut self.host, &news);
     }
 
-    /// What the program does not know of yet. What it was told of forgotten streams is old.
+    /// The part of a clock that the program has not waited for yet. Entries of forgotten streams are out of date.
     fn news(&self, event: &Clock) -> Clock {
         let is_new =
             |(stream, time): &(&Key, &u64)| self.streams.contains_key(*stream) && !knows(&self.host, **stream, **time);
@@ -155,7 +155,7 @@ impl HappensBefore {
     }
 }
 
-/// Whether a clock knows a stream's work of this time to be done.
+/// True if, by this clock, the stream's work up to this time is done.
 fn knows(clock: &Clock, stream: Key, time: u64) -> bool {
     clock.get(&stream).is_some_and(|&known| known >= time)
 }
@@ -171,12 +171,12 @@ fn join(clock: &mut Clock, other: &Clock) {
 mod tests {
     use super::HappensBefore;
 
-    const A: (usize, usize) = (0, 10);
-    const B: (usize, usize) = (0, 11);
-    const DEFAULT: (usize, usize) = (0, 0);
+    pub(super) const A: (usize, usize) = (0, 10);
+    pub(super) const B: (usize, usize) = (0, 11);
+    pub(super) const DEFAULT: (usize, usize) = (0, 0);
 
     /// Runs work of a stream on one allocation, and says whether it is unordered.
-    fn work(order: &mut HappensBefore, stream: (usize, usize), wrote: bool) -> bool {
+    pub(super) fn work(order: &mut HappensBefore, stream: (usize, usize), wrote: bool) -> bool {
         order.begin(stream, false);
         order.access((stream, None), 7, wrote, "work").is_some()
     }

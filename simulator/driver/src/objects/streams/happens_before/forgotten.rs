@@ -1,5 +1,5 @@
-//! What the order of work may forget: streams, allocations and contexts that are destroyed. Otherwise a program with a stream for
-//! each request would take ever more time and memory.
+//! Forgets streams, allocations and contexts that are destroyed. Otherwise a program with a stream for each request would take ever
+//! more time and memory.
 
 use super::{BRANCH, Clock, HappensBefore, Key, knows};
 use std::collections::HashSet;
@@ -31,7 +31,7 @@ impl HappensBefore {
         self.retired.extend(self.streams.keys().filter(|key| key.0 == context && key.1 > LAST_DEFAULT));
     }
 
-    /// Whether so many streams were destroyed that it is worth looking for some to forget.
+    /// True if enough streams were destroyed to look for some to forget.
     pub fn is_worth_collecting(&self) -> bool {
         self.retired.len() >= self.worth_collecting.max(FEWEST_COLLECTED)
     }
@@ -59,17 +59,8 @@ impl HappensBefore {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::{A, B, DEFAULT, work};
     use super::HappensBefore;
-
-    const A: (usize, usize) = (0, 10);
-    const B: (usize, usize) = (0, 11);
-    const DEFAULT: (usize, usize) = (0, 0);
-
-    /// Runs work of a stream on one allocation, and says whether it is unordered.
-    fn work(order: &mut HappensBefore, stream: (usize, usize), wrote: bool) -> bool {
-        order.begin(stream, false);
-        order.access((stream, None), 7, wrote, "work").is_some()
-    }
 
     #[test]
     fn destroyed_streams_are_forgotten_once_the_program_has_waited_for_them() {
