@@ -14,7 +14,7 @@ from selenium import webdriver
 from selenium.common.exceptions import WebDriverException
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
-from selenium.webdriver.support.ui import Select
+from selenium.webdriver.support.ui import Select, WebDriverWait
 
 
 def browser(profile):
@@ -52,13 +52,19 @@ def choose(driver, name, index):
 
 
 def load(driver, address):
-    """Loads a page, even if only the part after `#` differs from the current page."""
+    """Loads a page, even if only the part after `#` differs from the current page, and waits for its style: the driver may return first."""
     driver.get("about:blank")
     driver.get(address)
+    WebDriverWait(driver, 30).until(lambda _: driver.execute_script(STYLED), f"{address} has no style")
+
+
+STYLED = """
+return document.readyState === "complete" && [...document.querySelectorAll("link[rel=stylesheet]")].every((link) => link.sheet)
+"""
 
 
 def check_filters(driver, index):
-    driver.get(index)
+    load(driver, index)
     everything = count(driver)
     assert everything > 0, "a site without findings has no filters to try"
     for name in ["family", "op", "rank", "status", "kind", "oracle", "device", "dtype"]:
@@ -147,7 +153,7 @@ def check_layout(driver, pages):
     for width in [320, 360, 390, 768, 1280, 1400]:
         resize(driver, width, 800)
         for page in pages:
-            driver.get(page)
+            load(driver, page)
             wide = driver.execute_script("return document.documentElement.scrollWidth")
             assert wide <= width, f"{page} is {wide} wide on a screen of {width}"
             cut = driver.execute_script(CUT)
@@ -158,7 +164,7 @@ def check_colours(driver, index):
     backs = []
     for name in ["light", "dark"]:
         scheme(driver, name)
-        driver.get(index)
+        load(driver, index)
         backs.append(driver.execute_script("return getComputedStyle(document.body).backgroundColor"))
         low = driver.execute_script(CONTRAST)
         assert not low, f"{name}: contrast below 4.5: {low}"
@@ -201,8 +207,7 @@ def take_screenshots(driver, pages, folder):
             resize(driver, width, height)
             scheme(driver, name)
             for page in pages:
-                driver.get("about:blank")
-                driver.get(page)
+                load(driver, page)
                 address = urllib.parse.urlparse(page)
                 stem = pathlib.Path(address.path).stem[:40] + ("-list" if address.fragment else "")
                 driver.save_screenshot(str(folder / f"{stem}-{screen}-{name}.png"))
