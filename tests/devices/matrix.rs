@@ -1,22 +1,32 @@
 //! The table op × dtype × device: any change in what candle accepts or breaks shows as a difference.
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use snuffer::device::Device;
 use snuffer::exec::WorkerSpec;
-use snuffer::matrix::{Cell, Row, measure, text};
+use snuffer::matrix::{CASES, Cell, Row, measure, text};
 use snuffer::ops::{self, Op};
 use snuffer::tensor::DType;
 
+use crate::machine::{Machine, Role};
 use crate::plan::{Test, tests};
+use crate::property;
 
-pub const TESTS: &[Test] = tests![
-    Once: the_cpu_matches_the_dtype_tables_and_the_snapshot;
-    Cuda: a_cuda_device_matches_the_dtype_tables_and_the_snapshot
-];
+pub const TESTS: &[Test] = tests![Each: a_device_matches_the_dtype_tables_and_the_snapshot];
 
-fn table(devices: &[Device]) -> Vec<Row> {
-    measure(ops::ALL, devices, &WorkerSpec::default(), &|_| ()).expect("the harness survives")
+/// The rows of the CPU and of the simulated device, which are judged by each other; only those of the CPU where the run does not need the
+/// simulated device.
+static ON_EVERY_MACHINE: LazyLock<Vec<Row>> = LazyLock::new(|| {
+    let sim = Device::Sim(0);
+    let machine = Machine::here().expect("the run began with it");
+    let sim_is_needed = machine.devices().any(|of| of == (sim, Role::Needed));
+    let devices: &[Device] = if sim_is_needed { &[Device::Cpu, sim] } else { &[Device::Cpu] };
+    table(devices, CASES)
+});
+
+fn table(devices: &[Device], cases: u64) -> Vec<Row> {
+    measure(ops::ALL, devices, cases, &WorkerSpec::default(), &|_| ()).expect("the harness survives")
 }
 
 /// Differences between the dtypes that candle accepts and the op's table of dtypes.
@@ -49,17 +59,18 @@ fn snapshot(name: &str, rows: &[Row]) {
     settings.bind(|| insta::assert_snapshot!(name, text(rows)));
 }
 
-fn the_cpu_matches_the_dtype_tables_and_the_snapshot() {
-    let rows = table(&[Device::Cpu]);
+fn a_device_matches_the_dtype_tables_and_the_snapshot(device: Device) {
+    let on_device = |rows: &[Row]| rows.iter().filter(|row| row.device == device).cloned().collect::<Vec<_>>();
+    let rows = match device {
+        Device::Cuda(_) => on_device(&table(&[Device::Cpu, device], CASES.min(property::config().cases.into()))),
+        _ => on_device(&ON_EVERY_MACHINE),
+    };
+    assert!(!rows.is_empty(), "{device} was not measured");
     check(&rows);
-    snapshot("matrix", &rows);
-}
-
-fn a_cuda_device_matches_the_dtype_tables_and_the_snapshot(device: Device) {
-    let rows: Vec<Row> = table(&[Device::Cpu, device]).into_iter().filter(|row| row.device == device).collect();
-    check(&rows);
-    // What a GPU does in detail is its own; the tables hold on each.
-    if matches!(device, Device::Sim(_)) {
-        snapshot("matrix@sim", &rows);
+    match device {
+        Device::Cpu => snapshot("matrix", &rows),
+        Device::Sim(_) => snapshot("matrix@sim", &rows),
+        // What a GPU does in detail is its own; the tables hold on each.
+        Device::Cuda(_) => {}
     }
 }
