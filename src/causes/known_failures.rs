@@ -36,9 +36,21 @@ impl Explanation<'_> {
         title.or_else(|| self.likely.as_ref().map(ToString::to_string))
     }
 
-    /// True if the root cause or a regression explains it.
+    /// True if the root cause or a regression explains it, and no regression expects the case to pass there. All other failures are new.
     pub fn is_known(&self) -> bool {
-        self.cause.is_some() || self.regression.is_some()
+        match self.state {
+            TriageState::New => self.cause.is_some() || self.regression.is_some(),
+            TriageState::Known(_) => true,
+            TriageState::Unexpected(_) => false,
+        }
+    }
+
+    /// The status in a word or two: that of its regression, or else `known` or `new`.
+    pub fn status(&self) -> String {
+        match self.state {
+            TriageState::New if self.is_known() => "known".to_string(),
+            state => state.word(),
+        }
     }
 
     /// The first link about it: that of the root cause, or else of the regression.
@@ -56,7 +68,7 @@ impl KnownFailures {
 
     /// Who explains `finding`.
     pub fn explain(&self, finding: &Finding) -> Explanation<'_> {
-        let state = self.state(finding);
+        let state = triage_state(finding, &self.regressions);
         let regression = match state {
             TriageState::Known(regression) => Some(regression),
             TriageState::Unexpected(_) => None,
@@ -68,19 +80,14 @@ impl KnownFailures {
         Explanation { state, regression, cause, likely }
     }
 
-    /// The regression of the same failure as `finding`, and whether it expects it there.
-    pub fn state(&self, finding: &Finding) -> TriageState<'_> {
-        triage_state(finding, &self.regressions)
-    }
-
     /// The root cause of `failure`.
     pub fn cause_of(&self, failure: &Sighting) -> Option<&RootCause> {
         cause_of(&self.causes, failure)
     }
 
-    /// Those of `findings` that no regression expects.
+    /// Those of `findings` that nothing explains.
     pub fn news(&self, mut findings: Vec<(String, Finding)>) -> Vec<(String, Finding)> {
-        findings.retain(|(_, finding)| self.state(finding).is_news());
+        findings.retain(|(_, finding)| !self.explain(finding).is_known());
         findings
     }
 

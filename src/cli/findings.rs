@@ -123,9 +123,9 @@ pub fn show(replayed: &str, finding: &Finding, known: &KnownFailures, shell: &Sh
     let verdict = judge(&evidence).led_by(&finding.signature);
     let text = report::replay(&evidence, &verdict, &Answer::new(&evidence, &verdict, known));
     print!("{}", console::labelled(&text));
-    let state = known.state(finding);
-    let title = state.regression().map_or_else(String::new, |regression| format!(": {}", regression.title));
-    println!("status    {}{title}", state.word());
+    let explanation = known.explain(finding);
+    let title = explanation.state.regression().map_or_else(String::new, |regression| format!(": {}", regression.title));
+    println!("status    {}{title}", explanation.status());
     println!("upstream  {}", upstream(finding, known));
     let shell = shell.clone().on(finding.origin.candle.as_ref(), finding.origin.kernels.as_ref());
     println!("replay    {}", shell.on_the_same(&format!("replay {replayed}")));

@@ -6,11 +6,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::ChosenFindings;
-use crate::causes::KnownFailures;
+use crate::causes::{Explanation, KnownFailures};
 use crate::console;
 use crate::exit_code::Exit;
 use crate::oracle::{Rank, Signature};
-use crate::store::regression::TriageState;
 use crate::store::{Finding, Store};
 
 /// Arguments of `snuffer findings list`.
@@ -18,7 +17,7 @@ use crate::store::{Finding, Store};
 pub struct Args {
     #[command(flatten)]
     chosen: ChosenFindings,
-    /// Only findings that no regression expects.
+    /// Only findings that neither a cause nor a regression explains.
     #[arg(long)]
     new: bool,
     /// Print JSON, one object per line.
@@ -31,14 +30,16 @@ pub struct Args {
 pub struct Listed<'a> {
     /// Its name in the store.
     name: &'a str,
-    /// `new`, or the status of the regression that expects it.
+    /// The status of its regression, or else `known` or `new`.
     status: String,
-    /// Whether somebody should look at it.
+    /// Whether neither a cause nor a regression explains it.
     news: bool,
     /// How bad it is.
     rank: Rank,
     /// The upstream issue or pull request.
     upstream: Option<&'a str>,
+    /// The name of the cause that explains it.
+    cause: Option<&'a str>,
     /// Its signature: findings with the same signature are the same finding.
     signature: &'a Signature,
     /// What was expected and what happened.
@@ -61,13 +62,12 @@ pub fn run(args: &Args, store: &Store, known: &KnownFailures) -> anyhow::Result<
     }
     let all = findings.len();
     let mut chosen = args.chosen.of(findings, known)?;
-    chosen.retain(|(_, finding)| !args.new || known.state(finding).is_news());
+    chosen.retain(|(_, finding)| !args.new || !known.explain(finding).is_known());
     for (name, finding) in &chosen {
         if args.json {
             println!("{}", json(name, finding, known)?);
         } else {
-            let state = known.state(finding);
-            let what = format!("{}: {}", state.word(), finding.violation.detail);
+            let what = format!("{}: {}", known.explain(finding).status(), finding.violation.detail);
             println!("{name}\n{}", console::under_a_name(Some(finding.signature.rank()), &what));
         }
     }
@@ -79,7 +79,7 @@ pub fn run(args: &Args, store: &Store, known: &KnownFailures) -> anyhow::Result<
 
 /// A finding as JSON.
 pub fn json(name: &str, finding: &Finding, known: &KnownFailures) -> serde_json::Result<String> {
-    serde_json::to_string(&Listed::new(name, finding, known.state(finding)))
+    serde_json::to_string(&Listed::new(name, finding, &known.explain(finding)))
 }
 
 /// How many findings were chosen, and how many of each rank.
@@ -95,13 +95,14 @@ fn counted(chosen: &[(String, Finding)], all: usize) -> String {
 }
 
 impl<'a> Listed<'a> {
-    fn new(name: &'a str, finding: &'a Finding, triage_state: TriageState<'a>) -> Self {
+    fn new(name: &'a str, finding: &'a Finding, explanation: &Explanation<'a>) -> Self {
         Self {
             name,
-            status: triage_state.word(),
-            news: triage_state.is_news(),
+            status: explanation.status(),
+            news: !explanation.is_known(),
             rank: finding.signature.rank(),
-            upstream: triage_state.regression().and_then(|regression| regression.upstream.as_deref()),
+            upstream: explanation.state.regression().and_then(|regression| regression.upstream.as_deref()),
+            cause: explanation.cause.map(|cause| cause.name.as_str()),
             signature: &finding.signature,
             detail: &finding.violation.detail,
             devices: finding.devices().iter().map(ToString::to_string).collect(),

@@ -27,11 +27,12 @@ pub fn junit(tally: &Tally, findings: &[(String, Finding)], explanations: &[Expl
 
 fn test(op: &str, tally: &Tally, findings: &[Found]) -> TestCase {
     let (news, known): (Vec<&Found>, Vec<&Found>) =
-        findings.iter().partition(|(_, explanation)| explanation.state.is_news());
+        findings.iter().partition(|(_, explanation)| !explanation.is_known());
     let shown = |found: &[&Found]| {
-        let line = |((name, finding), Explanation { cause, state, .. }): &&Found| {
+        let line = |((name, finding), explanation): &&Found| {
+            let (status, cause) = (explanation.status(), explanation.cause);
             let cause = cause.map_or_else(String::new, |cause| format!("\n  cause: {}", cause.title));
-            format!("{} ({})\n  {}{cause}\n  {name}", finding.signature, state.word(), finding.violation.detail)
+            format!("{} ({status})\n  {}{cause}\n  {name}", finding.signature, finding.violation.detail)
         };
         found.iter().map(line).collect::<Vec<_>>().join("\n")
     };

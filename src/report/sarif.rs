@@ -92,7 +92,7 @@ fn level(rank: Rank) -> &'static str {
 
 fn result(name: &str, finding: &Finding, explanation: &Explanation) -> Value {
     let mut result = json!({
-        "baselineState": if explanation.state.is_news() { "new" } else { "unchanged" },
+        "baselineState": if explanation.is_known() { "unchanged" } else { "new" },
         "ruleId": rule(finding),
         "level": level(finding.signature.rank()),
         "message": { "text": format!("{}: {}", finding.signature, finding.violation.detail) },

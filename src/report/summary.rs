@@ -14,7 +14,6 @@ use super::markdown::text::inline;
 use super::words;
 use crate::causes::{Explanation, KnownFailures};
 use crate::oracle::Rank;
-use crate::store::regression::TriageState;
 use crate::store::{Counts, Finding, Record, Tally, id};
 pub(super) use campaign::description;
 use campaign::row;
@@ -224,8 +223,7 @@ impl<'a> Judged<'a> {
         // Findings of one function are alike, whichever of them a regression has. A wrong value has no place of its own.
         let kept = || explanation.regression.map(|regression| regression.title.clone());
         let cause = explanation.shared().or_else(kept).unwrap_or_else(|| words::failure(&finding.signature));
-        let is_known = explanation.is_known() && !matches!(explanation.state, TriageState::Unexpected(_));
-        Self { name, finding, rank: finding.signature.rank(), is_known, explanation, cause }
+        Self { name, finding, rank: finding.signature.rank(), is_known: explanation.is_known(), explanation, cause }
     }
 }
 

@@ -1,4 +1,4 @@
-//! The score as Markdown, for people and for `docs/score.md`.
+//! The score as Markdown.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -120,11 +120,6 @@ impl<'a> TriageState<'a> {
         }
     }
 
-    /// Whether it needs a look.
-    pub fn is_news(&self) -> bool {
-        !matches!(self, Self::Known(_))
-    }
-
     /// The status in a word or two: `new`, `open`, …, `fixed but back`.
     pub fn word(&self) -> String {
         match self {

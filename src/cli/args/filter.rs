@@ -9,7 +9,7 @@ use crate::causes::KnownFailures;
 use crate::device::Selection;
 use crate::oracle::{ORACLES, Rank, Signature};
 use crate::store::Finding;
-use crate::store::regression::{Regression, Status, TriageState};
+use crate::store::regression::{Regression, Status};
 
 /// The findings or regressions to act on.
 #[derive(Debug, Clone, clap::Args)]
@@ -22,7 +22,7 @@ pub struct Chosen {
     /// Only those of this rank, oracle or kind, such as `memory`, `gradient` or `wrong value`; repeatable.
     #[arg(long, value_delimiter = ',')]
     kind: Vec<String>,
-    /// Only those with this status: `new`, `open`, `filed`, `fixed`, `by-design`, `flaky` or `wontfix`; repeatable.
+    /// Only those with this status: `new`, `known`, `open`, `filed`, `fixed`, `by-design`, `flaky` or `wontfix`; repeatable.
     #[arg(long, value_delimiter = ',')]
     status: Vec<Standing>,
 }
@@ -41,13 +41,18 @@ pub struct ChosenFindings {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Standing {
     New,
+    Known,
     Kept(Status),
 }
 
 impl FromStr for Standing {
     type Err = String;
     fn from_str(name: &str) -> Result<Self, String> {
-        if name == "new" { Ok(Self::New) } else { name.parse().map(Self::Kept) }
+        match name {
+            "new" => Ok(Self::New),
+            "known" => Ok(Self::Known),
+            other => other.parse().map(Self::Kept),
+        }
     }
 }
 
@@ -61,11 +66,11 @@ impl ChosenFindings {
         self.chosen.check_kinds(findings.iter().map(|(_, finding)| &finding.signature))?;
         let mut left = self.chosen.by_name(findings, |(name, _)| name, |(_, finding)| &finding.signature.op);
         left.retain(|(_, finding)| {
-            let standing = match known.state(finding) {
-                TriageState::New => Standing::New,
-                TriageState::Known(regression) | TriageState::Unexpected(regression) => {
-                    Standing::Kept(regression.status)
-                }
+            let explanation = known.explain(finding);
+            let standing = match explanation.state.regression() {
+                Some(regression) => Standing::Kept(regression.status),
+                None if explanation.is_known() => Standing::Known,
+                None => Standing::New,
             };
             let is_named = |device| self.devices.iter().any(|selection| selection.contains(device));
             let is_there = || finding.devices().into_iter().any(is_named);

@@ -154,7 +154,7 @@ pub fn page<'a>(entry: &'a Entry<'a>, contents: &'a Contents) -> FindingPage<'a>
         index: origin.index,
         attempts: origin.attempts,
         minimal: origin.minimal,
-        status: state.word(),
+        status: entry.explanation.status(),
         known,
         upstream,
     }

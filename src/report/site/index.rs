@@ -93,7 +93,7 @@ fn item<'a>(entry: &'a Entry<'a>) -> Item<'a> {
         site: signature.site.to_string(),
         dtype: entry.dtype,
         devices: entry.devices.iter().map(ToString::to_string).collect(),
-        status: entry.explanation.state.word(),
+        status: entry.explanation.status(),
         detail: entry.finding.violation.detail.lines().next().unwrap_or_default(),
     }
 }
@@ -117,7 +117,7 @@ fn filters<'a>(entries: &'a [Entry<'a>]) -> Vec<Filter<'a>> {
         filter("family", &|entry| vec![entry.family().to_string()]),
         filter("op", &|entry| vec![signature(entry).op.clone()]),
         Filter { name: "rank", values: marks.collect() },
-        filter("status", &|entry| vec![entry.explanation.state.word()]),
+        filter("status", &|entry| vec![entry.explanation.status()]),
         filter("kind", &|entry| vec![signature(entry).kind.to_string()]),
         filter("oracle", &|entry| vec![signature(entry).oracle.to_string()]),
         filter("device", &|entry| entry.devices.iter().map(ToString::to_string).collect()),
