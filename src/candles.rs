@@ -14,6 +14,7 @@ mod moved;
 mod named;
 mod obtain;
 mod registry;
+mod shared;
 mod sources;
 mod workspace;
 
@@ -42,6 +43,7 @@ pub use moved::{Became, Citation, became, citations, dtypes, public_functions};
 pub use named::Named;
 pub use obtain::obtain;
 pub use registry::released;
+pub use shared::Shared;
 pub use sources::{Changed, Sources};
 pub use workspace::Workspace;
 

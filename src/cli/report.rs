@@ -5,10 +5,10 @@ use std::process::Command;
 use std::time::Duration;
 
 use super::{KnownArg, StoreArg, UsageError, cases, check_release, duration, intact};
-use crate::candles::fixed;
+use crate::candles::{Shared, fixed};
 use crate::causes::{KnownFailures, RootCause, Sighting};
 use crate::device::Device;
-use crate::exec::{Limits, Ran, reproduction};
+use crate::exec::{Limits, Ran, environment, reproduction};
 use crate::exit_code::Exit;
 use crate::investigate::{RELEASES, Releases, TriedRelease, ablation, bisect};
 use crate::ops::Op;
@@ -25,10 +25,10 @@ pub struct Args {
     /// Folder for reports and their crates.
     #[arg(long, default_value = "reports")]
     into: PathBuf,
-    /// Where the crates are built.
-    #[arg(long, default_value = "target/reproductions")]
-    target: PathBuf,
-    /// Omit the program: its first build takes minutes.
+    /// Build the program in this folder with a candle of its own, which takes minutes once. By default it is linked with the candle of this build.
+    #[arg(long, value_name = "FOLDER")]
+    target: Option<PathBuf>,
+    /// Omit the program.
     #[arg(long)]
     no_program: bool,
     #[command(flatten)]
@@ -42,6 +42,13 @@ pub struct Args {
     /// Time limit of finding all conditions.
     #[arg(long, default_value = "2m", value_parser = duration)]
     conditions: Duration,
+}
+
+impl Args {
+    /// Where programs are built with a candle of their own.
+    fn apart(&self) -> &Path {
+        self.target.as_deref().unwrap_or(Path::new("target/reproductions"))
+    }
 }
 
 pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
@@ -139,7 +146,7 @@ fn since(op: &'static Op, finding: &Finding, args: &Args, limits: Limits) -> any
     }
     let versions = RELEASES.map(String::from);
     let releases =
-        Releases { versions: &versions, all: false, device: Device::Cpu, target: &args.target, spec: &limits.into() };
+        Releases { versions: &versions, all: false, device: Device::Cpu, target: args.apart(), spec: &limits.into() };
     let tell = |tried: &TriedRelease| eprintln!("candle {}: {tried}", tried.version);
     match bisect(op, &finding.case, releases, tell)? {
         Ok(bisected) => Ok(Some(bisected.to_string())),
@@ -170,11 +177,20 @@ fn reproduced(
         Err(why) => return Ok(Err(why)),
     };
     let manifest = manifest(NAME, &text, device, Candle::TESTED);
-    let (trial, target) = (tempfile::tempdir()?, std::path::absolute(&args.target)?);
-    keep_program(trial.path(), &manifest, &text)?;
-    if !target.is_dir() {
-        eprintln!("building   candle for programs in {}; this takes minutes, once", target.display());
-    }
+    let trial = tempfile::tempdir()?;
+    let shared = if args.target.is_none() { Shared::of(&manifest, device)? } else { None };
+    let target = if let Some(Shared { manifest, lock }) = shared {
+        keep_program(trial.path(), &manifest, &text)?;
+        write_atomically(&trial.path().join("Cargo.lock"), &lock)?;
+        environment::target()?
+    } else {
+        let target = std::path::absolute(args.apart())?;
+        keep_program(trial.path(), &manifest, &text)?;
+        if !target.is_dir() {
+            eprintln!("building   candle for programs in {}; this takes minutes, once", target.display());
+        }
+        target
+    };
     reproduction::build(trial.path(), &target)?;
     let ran = reproduction::run(&reproduction::executable(&target, NAME), &[], device, limits)?;
     let agreement = agreement(evidence, &seen.outcome, &ran);

@@ -156,7 +156,7 @@ impl<'a> Report<'a> {
             Contract::Rejects(rule) => format!("For an invalid argument ({rule}), {happens}; an `Err` is expected."),
             Contract::Accepts { .. } => format!("For valid arguments, {happens}."),
             Contract::Unspecified(why) => {
-                format!("The result is not specified ({why}), but {happens}; that should never happen.")
+                format!("For arguments whose result nothing specifies ({why}), {happens}. No arguments may cause that.")
             }
         };
         match self.known.upstream(&Sighting::of(self.finding)) {

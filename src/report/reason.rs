@@ -3,7 +3,7 @@
 use super::values::wrong_elements;
 use crate::examine::BadId;
 use crate::ops::{Contract, sequence};
-use crate::oracle::{Evidence, Kind, Violation};
+use crate::oracle::{Evidence, Kind, OracleName, Violation};
 use crate::outcome::{Fault, Gradients, Outcome};
 
 /// Why the case fails: `label 10 of 10 classes: 10 < 10 is false`.
@@ -13,6 +13,11 @@ pub fn reason(evidence: &Evidence, violation: &Violation) -> String {
     match (seen.map(|seen| &seen.outcome), &evidence.contract) {
         (Some(Outcome::Faulted(fault)), _) => faulted(fault, bad_id),
         (Some(Outcome::Panicked(panic)), _) => format!("{} ({})", first_line(&panic.message), panic.place),
+        (Some(Outcome::Returned(_)), _) if violation.oracle == OracleName::Checker => {
+            // The rest says where.
+            let report = violation.detail.split_once("; ").map_or(violation.detail.as_str(), |(report, _)| report);
+            format!("the device reports “{}”", first_line(report))
+        }
         (Some(Outcome::Returned(_)), Contract::Rejects(rule)) => {
             format!("{} is not rejected", bad_id.unwrap_or_else(|| (*rule).to_string()))
         }

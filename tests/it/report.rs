@@ -14,6 +14,7 @@ use snuffer::report::{Answer, Report, Why, replay};
 use snuffer::store::Finding;
 use snuffer::tensor::{DType, Tensor, Value};
 
+use crate::cli::snuffer;
 use crate::finding::finding;
 use crate::kept::regressions;
 
@@ -224,4 +225,28 @@ fn a_replay_leads_with_the_answer_and_names_what_lies_outside_a_view() {
         let is_around = shown.contains("80.0 comes from memory outside the view");
         assert_eq!(is_around, name.starts_with("tensor.conv1d"), "{name}: {shown}");
     }
+}
+
+#[test]
+fn a_report_has_a_program_of_plain_candle_that_ran_and_whose_crate_needs_candle_alone() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (case, store) = (folder.path().join("case.toml"), folder.path().join("findings"));
+    let text = "op = \"op.softmax_last_dim\"\nbackward = \"sum\"\n\
+        [inputs.x]\ndtype = \"f32\"\nshape = [1, 2]\nvalues = { list = [0.5, 1.0] }\n";
+    std::fs::write(&case, text).expect("writable");
+    let imported = snuffer(&store, &["import", &case.to_string_lossy(), "--device", "cpu"]);
+    assert_eq!(imported.status.code(), Some(2), "{}", text_of(&imported.stderr));
+    let reports = folder.path().join("reports");
+    let made = snuffer(&store, &["report", "softmax_last_dim", "--into", &reports.to_string_lossy()]);
+    let report = text_of(&made.stdout);
+    assert!(made.status.success(), "{report}{}", text_of(&made.stderr));
+    assert!(report.contains("\n\nprints\n\n```\n[1.0]\nno gradient of x\n```"), "{report}");
+    let kept = std::fs::read_dir(&reports).expect("reports").next().expect("one").expect("readable").path();
+    let manifest: toml::Table = std::fs::read_to_string(kept.join("Cargo.toml")).expect("kept").parse().expect("TOML");
+    let needed: Vec<&String> = manifest["dependencies"].as_table().expect("dependencies").keys().collect();
+    assert_eq!(needed, ["candle-core", "candle-nn"]);
+}
+
+fn text_of(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
 }
