@@ -158,10 +158,11 @@ pub struct Flushes {
 /// A form that a GPU may fuse with one of the other kind, if both are of the same type.
 #[derive(Debug, Clone, Copy)]
 pub enum Fusion {
-    /// A product without a rounding modifier: its type, and what it is where such a sum uses it.
+    /// A product without a rounding modifier: its type, and what it is where such a sum may use it.
     Product(TypeId, Two),
-    /// A sum without a rounding modifier.
-    Sum(TypeId),
+    /// A sum without a rounding modifier: its type, and what it is of the two factors and the other term if its first or its second
+    /// term is a product.
+    Sum(TypeId, [Three; 2]),
 }
 
 /// A form without anything special.
@@ -218,9 +219,13 @@ impl Form {
         if self.source.0 == TypeId::of::<bool>() { self.results(Results::Combination) } else { self }
     }
 
-    /// A sum that may be fused.
-    fn sum(self) -> Self {
-        Self { fusion: Some(Fusion::Sum(self.source.0)), ..self }
+    /// A sum that may be fused, and is this where its first or its second term is a product.
+    fn sum(self, fused: [Self; 2]) -> Self {
+        let fused = fused.map(|form| match form.action {
+            Action::Three(fused) => fused,
+            _ => unreachable!("two factors and a term"),
+        });
+        Self { fusion: Some(Fusion::Sum(self.source.0, fused)), ..self }
     }
 
     /// A product that may be fused, and is `fused` there.

@@ -1,5 +1,5 @@
-//! Jitter: a seed varies what the ISA leaves open. Approximations move within their documented bounds, unrounded products may
-//! be fused with the sums after them, products of matrices may add in single precision, and warps and diverged lanes run in
+//! Jitter: a seed varies what the ISA leaves open. Approximations move within their documented bounds, products and
+//! sums that may be fused are fused or not, products of matrices may add in single precision, and warps and diverged lanes run in
 //! another order. A kernel whose result depends on it is fragile.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -1,8 +1,8 @@
 //! A simulated CUDA device: loads the PTX that nvcc makes and executes it on the CPU, 32 lanes at a time, with every access
 //! checked. Knows only PTX; `driver/` exports it as CUDA's libraries.
 //!
-//! PTX is not what a GPU executes: `ptxas` may fuse an unrounded multiply and add, and approximations differ within their
-//! documented bounds. What the ISA leaves open is decided in `float.rs` and `isa/`.
+//! PTX is not what a GPU executes: approximations differ within their documented bounds, and `ptxas` fuses products and sums, which
+//! `kernel/decode/fusing.rs` does likewise. What else the ISA leaves open is decided in `float.rs` and `isa/`.
 
 #![allow(clippy::result_large_err, reason = "a fault is the end of a launch, and rare")]
 

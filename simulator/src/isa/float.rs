@@ -17,15 +17,35 @@ pub(super) fn forms(table: &mut Table) {
     approximations(table);
 }
 
-/// Adds forms in single and in double precision, and with `.ftz`. What follows, such as `.sum()`, is for each.
+/// Adds forms in single and in double precision, and with `.ftz`.
 macro_rules! floats {
     ($table:ident, $name:literal, |$a:ident| $body:expr) => {
         $table.add_ftz::<f32, f32>(concat!($name, ".f32"), op!(|$a: f32| $body));
         $table.add(concat!($name, ".f64"), op!(|$a: f64| $body));
     };
-    ($table:ident, $name:literal, |$a:ident, $b:ident| $body:expr $(, $($with:tt)+)?) => {
-        $table.add_ftz::<f32, f32>(concat!($name, ".f32"), op!(|$a: f32, $b: f32| $body)$($($with)+)?);
-        $table.add(concat!($name, ".f64"), op!(|$a: f64, $b: f64| $body)$($($with)+)?);
+    ($table:ident, $name:literal, |$a:ident, $b:ident| $body:expr) => {
+        $table.add_ftz::<f32, f32>(concat!($name, ".f32"), op!(|$a: f32, $b: f32| $body));
+        $table.add(concat!($name, ".f64"), op!(|$a: f64, $b: f64| $body));
+    };
+}
+
+/// Adds the sums without a rounding modifier, which may be fused with a product.
+macro_rules! sums {
+    ($type:ident, $add:expr) => {
+        let fused = op!(|x: $type, y: $type, z: $type| fused!(x, y, z));
+        $add("add", op!(|a: $type, b: $type| a + b).sum([fused, fused]));
+        let (minus, from) = (
+            op!(|x: $type, y: $type, z: $type| fused!(x, y, -z)),
+            op!(|x: $type, y: $type, z: $type| fused!(-x, y, z)),
+        );
+        $add("sub", op!(|a: $type, b: $type| a - b).sum([minus, from]));
+    };
+}
+
+/// A product and a sum that `ptxas` makes one instruction of. With jitter it may also leave them alone.
+macro_rules! fused {
+    ($a:expr, $b:expr, $c:expr) => {
+        if jitter::does(Lane::bits($a * $b)) { $a * $b + $c } else { ($a).mul_add($b, $c) }
     };
 }
 
@@ -33,9 +53,9 @@ fn arithmetic(table: &mut Table) {
     table.group("Floating-point arithmetic (9.7.3)");
     // What `.ftz` does, for the forms that are decoded into this and others.
     table.add("flush.f32", op!(|a: f32| flush(a)));
-    floats!(table, "add", |a, b| a + b, .sum());
+    sums!(f32, |name, form| table.add_ftz::<f32, f32>(format!("{name}.f32"), form));
+    sums!(f64, |name, form| table.add(format!("{name}.f64"), form));
     floats!(table, "add.rn", |a, b| a + b);
-    floats!(table, "sub", |a, b| a - b, .sum());
     floats!(table, "sub.rn", |a, b| a - b);
     floats!(table, "mul.rn", |a, b| a * b);
     floats!(table, "div.rn", |a, b| a / b);

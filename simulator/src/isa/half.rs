@@ -49,9 +49,7 @@ macro_rules! half_forms {
 }
 
 fn two(table: &mut Table) {
-    half_forms!(table, "add", |a, b| a + b, .sum());
     half_forms!(table, "add.rn", |a, b| a + b);
-    half_forms!(table, "sub", |a, b| a - b, .sum());
     half_forms!(table, "sub.rn", |a, b| a - b);
     half_forms!(table, "mul.rn", |a, b| a * b);
     half_forms!(table, "add.sat", |a, b| saturate(a + b));
@@ -64,9 +62,27 @@ fn two(table: &mut Table) {
     half_forms!(table, "max", |a, b| -lesser((-a).into(), (-b).into()) as f32, .check(ArithmeticCheck::Bound));
     half_forms!(table, "min.NaN", |a, b| lesser_or_nan(a, b), .check(ArithmeticCheck::Bound));
     half_forms!(table, "max.NaN", |a, b| -lesser_or_nan(-a, -b), .check(ArithmeticCheck::Bound));
-    // Those that a sum may use (9.7.4.1 to 9.7.4.3) as in `float.rs`.
-    macro_rules! products {
+    // Those that may be fused (9.7.4.1 to 9.7.4.3), as in `float.rs`.
+    macro_rules! fusible {
         ($($suffix:literal $type:ident $format:ident),+) => {$(
+            macro_rules! fused {
+                (|$x:ident, $y:ident, $z:ident| ($a:expr, $b:expr, $c:expr)) => {[
+                    op!(|x: $type, y: $type, z: $type| {
+                        let ($x, $y, $z) = (x.0, y.0, z.0);
+                        $type(once_or_twice($a, $b, $c, Format::$format))
+                    }),
+                    op!(|x: Two<$type>, y: Two<$type>, z: Two<$type>| {
+                        let compute = |$x: f32, $y: f32, $z: f32| $type(once_or_twice($a, $b, $c, Format::$format));
+                        Two(compute(x.0.0, y.0.0, z.0.0), compute(x.1.0, y.1.0, z.1.0))
+                    }),
+                ]};
+            }
+            let ([one, two], [minus_one, minus_two], [from_one, from_two]) =
+                (fused!(|x, y, z| (x, y, z)), fused!(|x, y, z| (x, y, -z)), fused!(|x, y, z| (-x, y, z)));
+            table.add(concat!("add.", $suffix), half_forms!(@one $type, |a, b| a + b).sum([one, one]));
+            table.add(concat!("add.", $suffix, "x2"), half_forms!(@two $type, |a, b| a + b).sum([two, two]));
+            table.add(concat!("sub.", $suffix), half_forms!(@one $type, |a, b| a - b).sum([minus_one, from_one]));
+            table.add(concat!("sub.", $suffix, "x2"), half_forms!(@two $type, |a, b| a - b).sum([minus_two, from_two]));
             table.add(
                 concat!("mul.", $suffix),
                 half_forms!(@one $type, |a, b| a * b).product(half_forms!(@one $type, |a, b| beside(a * b, Format::$format))),
@@ -77,7 +93,18 @@ fn two(table: &mut Table) {
             );
         )+};
     }
-    products!("f16" F16 F16, "bf16" Bf16 BF16);
+    fusible!("f16" F16 F16, "bf16" Bf16 BF16);
+}
+
+/// A product and a sum that `ptxas` makes one instruction of. With jitter it may also leave them alone, so that the product is rounded,
+/// too.
+fn once_or_twice(a: f32, b: f32, c: f32, format: Format) -> f32 {
+    let nearest = Rounding::NearestEven;
+    if jitter::does((a * b).to_bits().into()) {
+        widen(narrow((a * b).into(), format, nearest), format) + c
+    } else {
+        widen(fma(a, b, c, format, nearest), format)
+    }
 }
 
 /// One of the two numbers of a format around a product, which `f32` holds exactly: the nearest, or with jitter perhaps the other.

@@ -2,6 +2,7 @@
 //! unsupported, by name.
 
 mod calls;
+mod fusing;
 mod instructions;
 mod memory;
 mod operands;
@@ -61,6 +62,8 @@ pub(super) struct Decoder<'a> {
     forms: BTreeSet<String>,
     /// The registers that hold a product that may be fused.
     products: HashMap<Register, Product<'a>>,
+    /// The sums of such products.
+    fusing: Vec<fusing::Fusing>,
     /// Whether parameters of device functions are in memory, or must be.
     in_memory: bool,
     needs_memory: bool,
@@ -120,6 +123,7 @@ impl<'a> Decoder<'a> {
             matrices: Vec::new(),
             forms: BTreeSet::new(),
             products: HashMap::new(),
+            fusing: Vec::new(),
             in_memory,
             needs_memory: false,
             inlined: Vec::new(),
@@ -235,6 +239,7 @@ impl<'a> Decoder<'a> {
             self.names.set_constant(register, address);
         }
         let frames = self.place_frames()?;
+        self.fuse_products();
         let (blocks, targets) = split(std::mem::take(&mut self.items), self.labels as usize)?;
         let mut order = reverse_post_order(&blocks, 0);
         for function in &self.functions {

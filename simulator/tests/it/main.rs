@@ -8,6 +8,7 @@ mod cooperative;
 mod faults;
 mod forms;
 mod front_end;
+mod fusing;
 mod gathers;
 mod lifetime;
 mod machine;

@@ -56,7 +56,7 @@ const STEPS: [Step; 5] = [
     },
     Step {
         shows: "Report it to candle. --no-program omits the program that\n\
-                shows it: building candle takes minutes.",
+                shows it, which needs Rust.",
         command: "report FINDING --store STORE --into REPORTS --no-program",
         has_devices: false,
         lines: Some(15),

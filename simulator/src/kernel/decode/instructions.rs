@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::fusing::Fusing;
 use super::{Body, Decoder, End, Item, Product};
 use crate::isa::{self, Action, BlockBarrier, Form, Fusion, Results, TaintRule};
 use crate::kernel::{CARRY, Inst, Op, Register, SINK, ZERO};
@@ -97,10 +98,11 @@ impl<'a> Decoder<'a> {
                 *arg = self.emit("flush.f32", [*arg, ZERO], source);
             }
         }
-        self.fuse(form, opcode, args);
+        let fusing = self.fuse(form, opcode, args);
         self.origins.add(form, d, args);
         let (taint_rule, arithmetic_check) = (form.taint, form.check);
         self.push(Inst { d, d2, args, source, taint_rule, arithmetic_check, ..Inst::new(what) });
+        self.fusing.extend(fusing);
         if form.flushes.result {
             self.push(Inst { d, args: [d, ZERO, ZERO, ZERO], source, ..Inst::new(Self::op("flush.f32")) });
         }
@@ -113,15 +115,19 @@ impl<'a> Decoder<'a> {
         Ok(())
     }
 
-    /// If this is a sum that may be fused: fuses the products that it uses.
-    fn fuse(&mut self, form: &Form, sum: &str, args: [Register; 4]) {
-        let Some(Fusion::Sum(of)) = form.fusion else { return };
-        for product in args.iter().filter_map(|arg| self.products.get(arg)).filter(|product| product.of == of) {
+    /// If the next instruction is a sum that may be fused: the products that it uses may not be rounded. Returns those of its terms.
+    fn fuse(&mut self, form: &Form, sum: &str, args: [Register; 4]) -> Vec<Fusing> {
+        let Some(Fusion::Sum(of, fused)) = form.fusion else { return Vec::new() };
+        let mut found = Vec::new();
+        for (term, fused) in fused.into_iter().enumerate() {
+            let Some(product) = self.products.get(&args[term]).filter(|product| product.of == of) else { continue };
             if let Item::Inst(inst) = &mut self.items[product.at] {
                 inst.op = Op::Two(product.fused);
                 self.forms.insert(format!("{}+{sum}", product.opcode));
+                found.push(Fusing { product: product.at, sum: self.items.len(), term, fused });
             }
         }
+        found
     }
 
     /// `mov` between a vector and a scalar of `bytes` bytes: the vector's elements are the scalar's bytes, lowest first.

@@ -1,0 +1,56 @@
+//! Which products and sums become one instruction. In each row x² lies so close to c that rounding it leaves nothing of the difference.
+
+use crate::machine::{HEADER, Shape, longs, run};
+
+/// A type: its name and bytes, and the bits of x, of c and of x² - c.
+type Numbers = (&'static str, usize, u64, u64, u64);
+
+const SINGLE: Numbers = ("f32", 4, 0x3f80_0800, 0x3f80_1000, 0x3380_0000);
+const DOUBLE: Numbers = ("f64", 8, 0x3ff0_0000_0200_0000, 0x3ff0_0000_0400_0000, 0x3c90_0000_0000_0000);
+const HALF: Numbers = ("f16", 2, 0x3c10, 0x3c20, 0x0c00);
+const BRAIN: Numbers = ("bf16", 2, 0x3f84, 0x3f88, 0x3a80);
+
+/// What `body` leaves in `d`; `T` stands for the type.
+fn result((name, bytes, x, c, _): Numbers, body: &str) -> u64 {
+    let bits = 8 * bytes;
+    let text = format!(
+        "{HEADER}.visible .entry k(.param .u64 out)\n{{\n.reg .b{bits} %x, %y, %c, %p, %q, %d, %e;\n.reg .b64 %to;\n\
+         ld.param.u64 %to, [out];\nmov.b{bits} %x, {x};\nmov.b{bits} %y, {x};\nmov.b{bits} %c, {c};\n{}\n\
+         st.global.b{bits} [%to], %d;\nret;\n}}\n",
+        body.replace('T', name)
+    );
+    let mut buffers = [vec![0; 8]];
+    run(&text, Shape::line(1, 1), &mut buffers, &[]).expect("no fault");
+    longs(&buffers[0])[0]
+}
+
+#[test]
+fn a_product_that_one_sum_alone_uses_is_not_rounded() {
+    let sign = |(_, bytes, .., rest): Numbers| rest | 1 << (8 * bytes - 1);
+    for of in [SINGLE, DOUBLE, HALF, BRAIN] {
+        let rest = of.4;
+        assert_eq!(result(of, "mul.T %p, %x, %y;\nsub.T %d, %p, %c;"), rest, "x y - c in {}", of.0);
+        assert_eq!(result(of, "mul.T %p, %x, %y;\nsub.T %d, %c, %p;"), sign(of), "c - x y in {}", of.0);
+        assert_eq!(result(of, "neg.T %q, %c;\nmul.T %p, %x, %y;\nadd.T %d, %q, %p;"), rest, "-c + x y in {}", of.0);
+    }
+}
+
+#[test]
+fn of_two_products_the_first_is_not_rounded() {
+    let body = "mul.T %p, %x, %y;\nmul.T %q, %x, %y;\nsub.T %d, %p, %q;";
+    assert_eq!(result(SINGLE, body), SINGLE.4);
+}
+
+#[test]
+fn any_other_product_is_rounded() {
+    let table = [
+        ("it has a rounding modifier", "mul.rn.T %p, %x, %y;\nsub.T %d, %p, %c;"),
+        ("the sum has one", "mul.T %p, %x, %y;\nsub.rn.T %d, %p, %c;"),
+        ("something else uses it", "mul.T %p, %x, %y;\nsub.T %d, %p, %c;\nmax.T %e, %p, %x;"),
+        ("it is in another block", "mul.T %p, %x, %y;\nbra NEXT;\nNEXT:\nsub.T %d, %p, %c;"),
+        ("a factor is another number then", "mul.T %p, %x, %y;\nmov.b32 %y, %c;\nsub.T %d, %p, %c;"),
+    ];
+    for (why, body) in table {
+        assert_eq!(result(SINGLE, body), 0, "{why}");
+    }
+}
