@@ -32,6 +32,7 @@ pub struct Listed<'a> {
     /// Its name in the store.
     name: &'a str,
     /// `new`, or the status of the regression that expects it.
+    #[schemars(extend("enum" = TriageState::words()))]
     status: String,
     /// Whether somebody should look at it.
     news: bool,
