@@ -207,6 +207,8 @@ fn an_import_that_leaves_a_file_out_ends_with_5() {
     fs::write(cases.join("bad.toml"), "op = 1").expect("written");
     let output = snuffer(folder.path(), &["import", cases.to_str().expect("a path")]);
     ends(&output, 5, "left out: ");
+    let shown = text(&output.stdout);
+    assert!(shown.lines().last().is_some_and(|line| line.starts_with("exit code 5: ")), "{shown}");
 }
 
 #[test]

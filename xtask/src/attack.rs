@@ -59,7 +59,7 @@ pub struct Args {
     /// How long to attack, in seconds.
     #[arg(long, default_value_t = 600)]
     time: u32,
-    /// Attack for half a minute, as CI does for each change.
+    /// Attack for less than a minute, as CI does for each change.
     #[arg(long, conflicts_with = "time")]
     short: bool,
     /// Only this area.
@@ -104,7 +104,7 @@ pub fn run(args: &Args) -> anyhow::Result<u8> {
         println!("survived");
         return Ok(0);
     }
-    let time = Duration::from_secs(if args.short { 30 } else { args.time.into() });
+    let time = Duration::from_secs(if args.short { 20 } else { args.time.into() });
     let areas: Vec<&Area> = AREAS.iter().filter(|area| args.area.as_deref().is_none_or(|it| it == area.name)).collect();
     let shares: u32 = areas.iter().map(|area| area.share).sum();
     let mut tallies = Vec::new();

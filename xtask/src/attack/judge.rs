@@ -90,7 +90,8 @@ impl Ended {
     /// It ended in time, by itself and in a documented way.
     pub fn lives(&self, allowed: &[i32]) -> anyhow::Result<()> {
         let Some(status) = self.status else { bail!("did not end in time") };
-        let last = || self.stderr.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("nothing");
+        let lines = || self.stderr.lines().rev().chain(self.stdout.lines().rev());
+        let last = || lines().find(|line| !line.trim().is_empty()).unwrap_or("nothing");
         let Some(code) = status.code() else {
             bail!("signal {} ended it; it said: {}", status.signal().unwrap_or(0), last());
         };

@@ -54,12 +54,12 @@ pub fn variable(ground: &Ground, rng: &mut Pcg64Mcg) -> anyhow::Result<()> {
         .context(shown.escape_default().to_string())
 }
 
-/// A limit, and values of it from what is hardly enough to start a program on. The stack and memory are in KiB.
+/// A limit, and values of it from what is hardly enough to start a program on. All but files are in KiB.
 const LIMITS: [(&str, &[&str]); 4] = [
     ("-s", &["256", "512", "1024", "65536", "unlimited"]),
     ("-v", &["400000", "800000", "1500000", "3000000", "6000000"]),
     ("-n", &["8", "12", "16", "20", "32", "64", "1024"]),
-    ("-f", &["0", "1", "8", "64"]),
+    ("-f", &["4", "8", "64", "1024"]),
 ];
 
 /// A limit of the shell: a case that passes does so, or the reason is said.

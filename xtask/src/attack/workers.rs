@@ -51,13 +51,12 @@ fn replay(ground: &Ground, rng: &mut Pcg64Mcg, folder: &Path) -> anyhow::Result<
     let args = ["replay", "case.toml", "--device", "cpu", "--timeout", "1s"];
     let mut running = start(&mut ground.command(folder, &args))?;
     let pause = 500 * below(rng, 20) as u64;
-    for _ in 0..=below(rng, 3) {
-        sleep(Duration::from_millis(below(rng, 400) as u64));
-        let signal = [Signal::KILL, Signal::STOP][below(rng, 2)];
-        if running.child.try_wait()?.is_none() {
-            for worker in children(running.child.id()) {
-                disturb(worker, signal, pause);
-            }
+    sleep(Duration::from_millis(below(rng, 1500) as u64));
+    let signal = [Signal::KILL, Signal::STOP][below(rng, 2)];
+    // Once: of what waits twice, nobody knows that it would end.
+    if running.child.try_wait()?.is_none() {
+        for worker in children(running.child.id()) {
+            disturb(worker, signal, pause);
         }
     }
     running.end(DEADLINE)?.survived(&[0, 3, 5]).map(drop)
