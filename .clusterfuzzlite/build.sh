@@ -27,6 +27,8 @@ for source in fuzz/fuzz_targets/*.rs; do
       ;;
     protocol) seeds=corpora/protocol ;;
     ptx) seeds="simulator/tests/pass simulator/tests/fail" ;;
+    store | safetensors) seeds=corpora/foreign/$target ;;
+    reports | fat_binary) seeds=simulator/tests/fail ;;
   esac
   RUSTC_WRAPPER=$wrapper cargo fuzz build --release --debug-assertions --sanitizer "${SANITIZER:-address}" \
     --features "${FEATURES:-}" --target-dir "$folder" "$target"

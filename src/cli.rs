@@ -142,6 +142,7 @@ impl Cli {
 
 /// Runs a command; without one, says where to begin. The file of `--output` is written even if the command fails.
 pub fn run(cli: Cli) -> anyhow::Result<Exit> {
+    interrupts::outlive_large_files()?;
     let ended = dispatch(cli);
     crate::console::finish()?;
     ended

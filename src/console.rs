@@ -7,14 +7,15 @@ mod line;
 mod shell;
 mod stdout;
 mod summary;
+mod working;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use console::{Style, style};
-use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
+use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::case::Case;
 use crate::causes::KnownFailures;
@@ -23,6 +24,7 @@ use crate::exit_code::Exit;
 use crate::hunt::{self, Plan};
 use crate::report::{Summary, sentence};
 use crate::store::{Finding, Record, Unchecked, id};
+use working::Pace;
 
 pub use event::Event;
 pub use harmless::{harmless, short_and_harmless};
@@ -31,18 +33,7 @@ pub use line::{headed, shortened, under_a_name, width, with_label, word, wrapped
 pub use shell::{Shell, quoted};
 pub use stdout::{complain, end_unwritten, finish, print, print_to};
 pub use summary::{count, text as summary};
-
-/// A progress bar for `length` items, drawn only on a terminal. Call it with the name of each finished item.
-pub fn bar(length: usize) -> impl Fn(&str) + Sync {
-    let bar = ProgressBar::new(length as u64).with_finish(ProgressFinish::AndClear);
-    if let Ok(style) = ProgressStyle::with_template("{wide_bar} {pos}/{len}  {msg}") {
-        bar.set_style(style);
-    }
-    move |part| {
-        bar.set_message(part.to_string());
-        bar.inc(1);
-    }
-}
+pub use working::{Working, bar};
 
 /// Prints an event as a JSON line.
 fn print_event(event: &Event) {
@@ -60,9 +51,6 @@ pub enum Detail {
     Json,
 }
 
-/// Without a terminal, progress is a line, and this far apart.
-const BETWEEN_LINES: Duration = Duration::from_secs(10);
-
 /// Shows the events of a hunt.
 #[derive(Debug)]
 pub struct Console<'a> {
@@ -72,7 +60,7 @@ pub struct Console<'a> {
     known: &'a KnownFailures,
     /// The causes that have a line.
     shown: Mutex<BTreeSet<&'a str>>,
-    last_line: Mutex<Instant>,
+    pace: Pace,
 }
 
 impl<'a> Console<'a> {
@@ -86,8 +74,7 @@ impl<'a> Console<'a> {
             bar.set_style(style);
         }
         bar.enable_steady_tick(Duration::from_millis(500));
-        let (shown, last_line) = (Mutex::default(), Mutex::new(Instant::now()));
-        let console = Self { detail, bar, shell, known, shown, last_line };
+        let console = Self { detail, bar, shell, known, shown: Mutex::default(), pace: Pace::new() };
         let devices = names(&plan.devices);
         console.say(
             &Event::Started { seed: plan.seed, first: plan.first, ops: plan.ops.len(), devices: devices.clone() },
@@ -234,12 +221,8 @@ impl<'a> Console<'a> {
         let total = &record.tally.total;
         if self.detail == Detail::Json {
             print_event(&Event::Progress { cases: total.cases, failed: total.failed, new, seconds: record.seconds });
-        } else if self.bar.is_hidden() {
-            let mut last_line = self.last_line.lock().unwrap_or_else(PoisonError::into_inner);
-            if last_line.elapsed() >= BETWEEN_LINES {
-                *last_line = Instant::now();
-                eprintln!("{:.0} s: {text}", record.seconds);
-            }
+        } else if self.bar.is_hidden() && self.pace.is_due() {
+            complain(format_args!("{:.0} s: {text}", record.seconds));
         }
         self.bar.set_message(text);
     }

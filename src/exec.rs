@@ -22,6 +22,7 @@ pub mod protocol;
 pub mod reproduction;
 pub mod sanitizer;
 mod spec;
+mod stack;
 mod start;
 pub mod toolkit;
 pub mod unusable_device;
@@ -46,6 +47,7 @@ pub use protocol::Hello;
 pub use reproduction::Ran;
 pub use sanitizer::Sanitizer;
 pub use spec::{Build, DeviceBehaviour, Limits, Variable, WorkerSpec};
+pub use stack::on_own_stack;
 pub use start::DeviceLost;
 pub use unusable_device::UnusableDevice;
 

@@ -33,7 +33,7 @@ impl fmt::Display for Exit {
             Self::Findings => "findings",
             Self::DeviceLost => "a device was lost",
             Self::CanaryMissed => "a planted fault was missed, so this proves nothing",
-            Self::Harness => "nothing ran, or snuffer itself failed",
+            Self::Harness => "nothing ran, something was left out, or snuffer itself failed",
             Self::InvalidCall => "the call is invalid",
         };
         write!(f, "{}: {meaning}", *self as u8)

@@ -19,7 +19,7 @@ use crate::examine::{Examined, Patience, examine};
 use crate::exec::{DeviceLost, Executor, pool};
 use crate::oracle::{Signature, Verdict};
 use crate::settle::{Claims, Settings, Source};
-use crate::store::{Finding, Log, Record, Store, Tally};
+use crate::store::{Finding, Log, NotPassed, Record, Store, Tally};
 
 use late_devices::Devices;
 use lost_devices::Thread;
@@ -140,7 +140,7 @@ impl Shared<'_> {
     /// Records that judging the case at `index` made this suite panic.
     fn count_broken(&self, index: u64) {
         let tally = Tally { broken: 1, ..Tally::default() };
-        let failures = vec![("", "broken", "snuffer panicked".to_string())];
+        let failures = vec![("", NotPassed::Broken, "snuffer panicked".to_string())];
         self.state().progress.count(index, Done { tally, failures });
     }
 
@@ -201,8 +201,8 @@ impl Shared<'_> {
         let verdict = thread.original.excuse(op, case, &thread.executor.devices(), verdict)?;
         let signatures = verdict.signatures(op.name);
         let failures = match verdict {
-            Verdict::Skip(why) => vec![(op.name, "skip", why.to_string())],
-            _ => signatures.iter().map(|signature| (op.name, "fail", signature.slug())).collect(),
+            Verdict::Skip(why) => vec![(op.name, NotPassed::Skip, why.to_string())],
+            _ => signatures.iter().map(|signature| (op.name, NotPassed::Fail, signature.slug())).collect(),
         };
         let tally = tally::of(&sample, &observations, &verdict);
         self.state().progress.count(index, Done { tally, failures });

@@ -5,11 +5,19 @@ use std::process::ExitCode;
 use snuffer::cli::{Cli, UsageError, run};
 use snuffer::console::complain;
 use snuffer::exec::sanitizer::{Silent, Unusable};
-use snuffer::exec::{DeviceLost, Missing, UnusableDevice};
+use snuffer::exec::{DeviceLost, Missing, UnusableDevice, on_own_stack};
 use snuffer::exit_code::Exit;
 use snuffer::{candles, kernels};
 
 fn main() -> ExitCode {
+    on_own_stack("snuffer", ended).unwrap_or_else(|error| {
+        complain(format_args!("snuffer: cannot start a thread: {error}"));
+        Exit::Harness.into()
+    })
+}
+
+/// Runs the command, and prints the error that ends it.
+fn ended() -> ExitCode {
     let cli = match Cli::typed() {
         Ok(cli) => cli,
         Err(exit) => return exit.into(),

@@ -134,7 +134,6 @@ pub enum Fate {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Noticed {
     /// The oracle that noticed it.
-    #[schemars(with = "String")]
     pub oracle: OracleName,
     /// The kind of violation; for a fault, which one.
     #[schemars(with = "String")]

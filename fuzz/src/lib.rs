@@ -12,6 +12,8 @@
 //! - `SNUFFER_FUZZ_WITHOUT`: for comparisons, a list of what to turn off: `counters` (device coverage), `cells` (ops by
 //!   outcome), and `mutator` (then libFuzzer mutates the text).
 
+pub mod foreign;
+
 use std::env;
 use std::ffi::{c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};

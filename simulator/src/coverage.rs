@@ -1,5 +1,8 @@
 //! Which blocks and branch edges of each kernel were executed.
 
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
 /// What was executed of one kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KernelCoverage {
@@ -30,6 +33,14 @@ impl KernelCoverage {
         for (mine, theirs) in self.branches.iter_mut().zip(&other.branches) {
             mine.counts = [mine.counts[0] + theirs.counts[0], mine.counts[1] + theirs.counts[1]];
         }
+    }
+}
+
+/// Adds what was executed of a kernel to that of all, by file and name: a module that was loaded twice counts once.
+pub(crate) fn add(all: &mut BTreeMap<(String, String), KernelCoverage>, more: KernelCoverage) {
+    match all.entry((more.file.clone(), more.kernel.clone())) {
+        Entry::Occupied(mut known) => known.get_mut().add(&more),
+        Entry::Vacant(place) => drop(place.insert(more)),
     }
 }
 

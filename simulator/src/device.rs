@@ -3,11 +3,11 @@
 mod executed;
 mod host;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use crate::config::Config;
-use crate::coverage::KernelCoverage;
+use crate::coverage::{self, KernelCoverage};
 use crate::fault::{Fault, Kind};
 use crate::grid::Launch;
 use crate::jitter;
@@ -61,6 +61,8 @@ struct Loaded {
     module: Module,
     /// Addresses of variables, once a kernel was decoded.
     variables: Option<HashMap<String, u64>>,
+    /// Its kernels that were looked up.
+    kernels: HashMap<String, FunctionId>,
 }
 
 #[derive(Debug)]
@@ -79,15 +81,16 @@ struct Function {
 pub struct Device {
     config: Config,
     memory: Memory,
-    modules: Vec<Option<Loaded>>,
+    modules: Vec<Option<Box<Loaded>>>,
     functions: Vec<Function>,
-    names: HashMap<(usize, String), FunctionId>,
+    /// The functions of modules that were unloaded. Others take their places.
+    unloaded: Vec<FunctionId>,
     warps: Vec<Warp>,
     reports: Vec<Fault>,
     printed: String,
     mutated: bool,
     /// What was executed of modules that were unloaded.
-    past: Vec<KernelCoverage>,
+    past: BTreeMap<(String, String), KernelCoverage>,
     /// Where blocks of cooperative launches meet, once there was one.
     workspace: Option<u64>,
 }
@@ -101,12 +104,12 @@ impl Device {
             memory: Memory::new(ordinal, config),
             modules: Vec::new(),
             functions: Vec::new(),
-            names: HashMap::new(),
+            unloaded: Vec::new(),
             warps: Vec::new(),
             reports: Vec::new(),
             printed: String::new(),
             mutated: false,
-            past: Vec::new(),
+            past: BTreeMap::new(),
             workspace: None,
         }
     }
@@ -128,43 +131,48 @@ impl Device {
             Ok(_) => {}
             Err(_) => return Err(LoadError::Syntax(format!("`{}` is not a target", module.target))),
         }
-        self.modules.push(Some(Loaded { text: text.to_string(), module, variables: None }));
+        let loaded = Loaded { text: text.to_string(), module, variables: None, kernels: HashMap::new() };
+        self.modules.push(Some(Box::new(loaded)));
         Ok(ModuleId(self.modules.len() - 1))
     }
 
     /// Unloads a module.
     pub fn unload(&mut self, module: ModuleId) {
-        self.past.extend(self.executed(module.0));
-        if let Some(Loaded { variables: Some(variables), .. }) = self.modules.get_mut(module.0).and_then(Option::take) {
-            for address in variables.into_values() {
-                // They were allocated by `variables`, once each.
-                let _ = self.memory.free(address);
-            }
+        for executed in self.executed(module.0) {
+            coverage::add(&mut self.past, executed);
+        }
+        let Some(loaded) = self.modules.get_mut(module.0).and_then(Option::take) else { return };
+        for address in loaded.variables.into_iter().flat_map(HashMap::into_values) {
+            // They were allocated by `variables`, once each.
+            let _ = self.memory.free(address);
+        }
+        for function in loaded.kernels.into_values() {
+            let Function { kernel, counters, counted, .. } = &mut self.functions[function.0];
+            (*kernel, *counters, *counted) = Default::default();
+            self.unloaded.push(function);
         }
     }
 
     /// A kernel by name.
     pub fn function(&mut self, module: ModuleId, name: &str) -> Option<FunctionId> {
-        let known = (module.0, name.to_string());
-        if let Some(&function) = self.names.get(&known) {
+        let loaded = self.modules.get_mut(module.0)?.as_mut()?;
+        if let Some(&function) = loaded.kernels.get(name) {
             return Some(function);
         }
-        let loaded = self.modules.get(module.0)?.as_ref()?;
         let function = loaded.module.functions.get(name).filter(|function| function.entry)?;
         let (offsets, param_bytes) = kernel::offsets(&function.params);
         let params = offsets.into_iter().zip(&function.params).map(|(at, param)| (at, param.bytes)).collect();
         let static_shared = 0;
         let max_threads = function.max_threads;
         let entry = Entry { name: name.to_string(), params, param_bytes, static_shared, max_threads };
-        self.functions.push(Function {
-            module: module.0,
-            entry,
-            kernel: None,
-            counters: Counters::default(),
-            counted: Vec::new(),
-        });
-        let id = FunctionId(self.functions.len() - 1);
-        self.names.insert(known, id);
+        let (module, counters, counted) = (module.0, Counters::default(), Vec::new());
+        let function = Function { module, entry, kernel: None, counters, counted };
+        let id = self.unloaded.pop().unwrap_or(FunctionId(self.functions.len()));
+        match self.functions.get_mut(id.0) {
+            Some(place) => *place = function,
+            None => self.functions.push(function),
+        }
+        loaded.kernels.insert(name.to_string(), id);
         // Its shared memory is known after decoding.
         if let Ok(kernel) = self.kernel(id) {
             self.functions[id.0].entry.static_shared = kernel.shared;

@@ -9,20 +9,23 @@ use crate::kernel::Kernel;
 #[derive(Debug, Clone, Default)]
 pub struct Moment {
     launches: u64,
-    last: Option<Arc<Kernel>>,
+    /// The name of the last one: the kernel itself may be unloaded long before this is forgotten.
+    last: Option<Arc<str>>,
 }
 
 impl Moment {
     /// A kernel is launched.
-    pub fn launch(&mut self, kernel: &Arc<Kernel>) {
+    pub fn launch(&mut self, kernel: &Kernel) {
         self.launches += 1;
-        self.last = Some(Arc::clone(kernel));
+        if self.last.as_deref() != Some(&kernel.name) {
+            self.last = Some(kernel.name.as_str().into());
+        }
     }
 }
 
 impl From<&Moment> for fault::Moment {
     fn from(Moment { launches, last }: &Moment) -> Self {
-        Self { launches: *launches, kernel: last.as_ref().map(|kernel| kernel.name.clone()) }
+        Self { launches: *launches, kernel: last.as_deref().map(str::to_string) }
     }
 }
 

@@ -49,6 +49,8 @@ struct Slot {
     reserved: bool,
     /// Whether it is the host's memory, or the system's, which the device's budget does not count.
     of_host: bool,
+    /// The address of its bytes in the process, if host and device share it.
+    in_process: Option<u64>,
     bytes: u64,
     lifetime: Lifetime,
 }
@@ -135,31 +137,29 @@ impl Memory {
     }
 
     fn add(&mut self, bytes: u64, of_host: bool) -> Option<u64> {
-        self.place(if of_host { self.own(bytes)? } else { self.fresh(bytes)? }, of_host)
+        // The host's is not tracked. Its zeros take no memory until somebody writes.
+        self.place(if of_host { own(bytes, 0, true)? } else { self.fresh(bytes)? }, of_host)
     }
 
     /// Fresh bytes, which are pretended if they are many; `None` if the process has no addresses for them.
     fn fresh(&self, bytes: u64) -> Option<ShadowedBuffer> {
         match self.pretend {
             Some(least) if bytes >= least => ShadowedBuffer::pretended(bytes as usize, !self.tracked),
-            _ => self.own(bytes),
+            _ => own(bytes, FRESH, !self.tracked),
         }
-    }
-
-    /// Fresh bytes in the process; `None` if a slot or the machine has no room for them.
-    fn own(&self, bytes: u64) -> Option<ShadowedBuffer> {
-        // A vector would end the process instead.
-        let fits = bytes <= BASE && Vec::<u8>::new().try_reserve_exact(bytes as usize).is_ok();
-        fits.then(|| ShadowedBuffer::new(bytes as usize, FRESH, !self.tracked))
     }
 
     /// Gives a buffer a slot, and returns its address.
     fn place(&mut self, buffer: ShadowedBuffer, of_host: bool) -> Option<u64> {
         let (bytes, lifetime) = (buffer.data.len() as u64, Lifetime { allocated: self.now.clone(), freed: None });
-        let slot = Slot { buffer, live: true, reserved: false, of_host, bytes, lifetime };
+        let slot = Slot { buffer, live: true, of_host, bytes, lifetime, ..Slot::default() };
         let number = if self.freed.len() > QUARANTINE || self.slots.len() == 1 << NUMBER_BITS {
             let number = self.freed.pop_front()?;
-            self.slots[number] = slot;
+            let forgotten = std::mem::replace(&mut self.slots[number], slot);
+            // Unless something else is there by now.
+            if let Some(host) = forgotten.in_process.filter(|host| self.managed.get(host) == Some(&number)) {
+                self.managed.remove(&host);
+            }
             number
         } else {
             self.slots.push(slot);
@@ -333,6 +333,13 @@ impl Memory {
         notes.extend(dump::around(&slot.buffer.data, offset, bytes));
         AccessError { kind, address, near, notes }
     }
+}
+
+/// Bytes of value `fill` in the process; `None` if a slot or the machine has no room for them.
+fn own(bytes: u64, fill: u8, defined: bool) -> Option<ShadowedBuffer> {
+    // A vector would end the process instead.
+    let fits = bytes <= BASE && Vec::<u8>::new().try_reserve_exact(bytes as usize).is_ok();
+    fits.then(|| ShadowedBuffer::new(bytes as usize, fill, defined))
 }
 
 /// The slot of an address, and the offset in it. An offset before the base wraps to a huge number.

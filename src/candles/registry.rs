@@ -2,12 +2,13 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use anyhow::Context;
 
 use super::{CRATES, Unusable, write_if_new};
 use crate::CANDLE;
+use crate::exec::environment;
 
 /// The sources of a crate of the release under test, as Cargo fetched them when the workers were built.
 pub fn released(name: &str) -> Result<PathBuf, Unusable> {
@@ -39,7 +40,7 @@ pub fn fetch(version: &str, folder: &Path) -> anyhow::Result<()> {
         "[package]\nname = \"fetch\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[workspace]\n\n[dependencies]\n";
     write_if_new(&folder.join("Cargo.toml"), format!("{package}{wanted}").as_bytes())?;
     write_if_new(&folder.join("src/lib.rs"), b"")?;
-    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    let mut cargo = environment::cargo();
     cargo.args(["fetch", "--quiet", "--target", "x86_64-unknown-linux-gnu"]).current_dir(folder).stdin(Stdio::null());
     let output = cargo.output().context("cannot run cargo, which fetches candle")?;
     if !output.status.success() {

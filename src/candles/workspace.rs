@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::Instant;
 
 use anyhow::{Context, bail};
@@ -206,7 +206,7 @@ impl Workspace {
 
     /// The executable, or the errors of the compiler.
     fn cargo(&self, with_cuda: bool) -> anyhow::Result<Result<PathBuf, Vec<CompileError>>> {
-        let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        let mut cargo = environment::cargo();
         cargo.current_dir(&self.folder).env("CARGO_TARGET_DIR", environment::target()?);
         cargo.args(["build", "--message-format=json"]).stdin(Stdio::null());
         // The worker says it when it starts (`protocol.rs`).

@@ -7,6 +7,9 @@ use crate::oracle::Signature;
 use crate::store::regression::{Regression, Status, TriageState, triage_state};
 use crate::store::{Cause, Finding};
 
+/// The status of a finding without a regression that something explains.
+const KNOWN: &str = "known";
+
 /// The failures that are known: each regression keeps one, and each cause explains many.
 #[derive(Debug, Default)]
 pub struct KnownFailures {
@@ -48,9 +51,14 @@ impl Explanation<'_> {
     /// The status in a word or two: that of its regression, or else `known` or `new`.
     pub fn status(&self) -> String {
         match self.state {
-            TriageState::New if self.is_known() => "known".to_string(),
+            TriageState::New if self.is_known() => KNOWN.to_string(),
             state => state.word(),
         }
+    }
+
+    /// All that [`Self::status`] returns.
+    pub fn words() -> Vec<String> {
+        std::iter::once(KNOWN.to_string()).chain(TriageState::words()).collect()
     }
 
     /// The first link about it: that of the root cause, or else of the regression.

@@ -5,6 +5,7 @@ mod tools;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::console;
 use crate::device::{Device, Hardware};
 use crate::exec::environment::executable;
 use crate::exec::{Build, Worker, WorkerSpec};
@@ -70,7 +71,9 @@ struct Canary {
 }
 
 pub fn run(args: &Args) -> anyhow::Result<Exit> {
+    let working = console::Working::on("checking the devices and their workers");
     let machine = machine()?;
+    drop(working);
     if args.json {
         println!("{}", serde_json::to_string(&machine)?);
     } else {

@@ -106,7 +106,15 @@ fn once(args: &Args, named: &StoreArg, stop: (&Interrupts, &AtomicBool)) -> anyh
         let spec = args.kernels.apply(&devices, args.candle.apply(&devices, args.common.spec())?)?;
         resume::check_candle(&record, &spec)?;
         resume::announce(&store, &log)?;
-        return campaign(&plan(args, devices, &record, spec)?, None, named, (log, record), &args.shown, stop);
+        return campaign(
+            &plan(args, devices, &record, spec)?,
+            None,
+            named,
+            (log, record),
+            &args.shown,
+            stop,
+            Exit::Clean,
+        );
     }
     let devices = args.common.devices()?;
     let edits = args.kernels.compile(&devices)?;
@@ -124,7 +132,7 @@ fn once(args: &Args, named: &StoreArg, stop: (&Interrupts, &AtomicBool)) -> anyh
     }
     let plan = plan(args, devices, &record, spec)?;
     let log = log(named, &name(record.seed))?;
-    campaign(&plan, args.while_setting_up.then(set_up), named, (log, record), &args.shown, stop)
+    campaign(&plan, args.while_setting_up.then(set_up), named, (log, record), &args.shown, stop, Exit::Clean)
 }
 
 /// The files of a new campaign. A store that cannot be written is the user's to change.
@@ -159,7 +167,7 @@ fn set_up() -> SetUp {
 }
 
 /// Runs `plan` as the campaign with these files and this record, and prints its events and its summary. It ends in order if the
-/// flag is set, and from its first case on also when it is interrupted.
+/// flag is set, and from its first case on also when it is interrupted. What was left out `before` makes it incomplete.
 pub fn campaign(
     plan: &Plan,
     set_up: Option<SetUp>,
@@ -167,6 +175,7 @@ pub fn campaign(
     (log, record): (Log, Record),
     shown: &Shown,
     (interrupts, stop): (&Interrupts, &AtomicBool),
+    before: Exit,
 ) -> anyhow::Result<Exit> {
     let (store, known) = (named.open()?, shown.known.failures()?);
     let shell = named.shell().on(plan.spec.candle.as_deref(), plan.spec.kernels.as_deref());
@@ -189,7 +198,7 @@ pub fn campaign(
     let exit = match () {
         () if !ended.missed.is_empty() || misplaced => Exit::CanaryMissed,
         () if !ended.record.lost.is_empty() => Exit::DeviceLost,
-        () if tally.total.cases == 0 || tally.broken > 0 => Exit::Harness,
+        () if tally.total.cases == 0 || tally.broken > 0 || before == Exit::Harness => Exit::Harness,
         () if fails => Exit::Findings,
         () => Exit::Clean,
     };

@@ -93,8 +93,7 @@ pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
     };
     let log = Log::open(&store.open()?.campaigns(), &name(0))?;
     let interrupts = Interrupts::listen()?;
-    let exit = campaign(&plan, None, store, (log, record), &args.shown, (&interrupts, interrupts.came()))?;
-    Ok(if matches!(exit, Exit::Clean | Exit::Findings) && complete != Exit::Clean { complete } else { exit })
+    campaign(&plan, None, store, (log, record), &args.shown, (&interrupts, interrupts.came()), complete)
 }
 
 /// Whether a file of a folder may be a case: a fuzzer gives its files no extension.

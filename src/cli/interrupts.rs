@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Context;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::flag;
 
 /// The handlers of SIGINT, SIGTERM and SIGHUP.
@@ -59,6 +59,13 @@ pub fn stop_on_signal() -> anyhow::Result<Arc<AtomicBool>> {
     let interrupts = Interrupts::listen()?;
     interrupts.at_once.store(false, Ordering::Relaxed);
     Ok(interrupts.came)
+}
+
+/// A write beyond the user's limit of a file's size is an error with a message, and not the end of the process. Children have the signal
+/// as before.
+pub fn outlive_large_files() -> anyhow::Result<()> {
+    flag::register(SIGXFSZ, Arc::default()).context("cannot listen for signals")?;
+    Ok(())
 }
 
 /// The signals that this process ignores, a bit each (`proc_pid_status(5)`, `SigIgn`). `None` where the system does not say.

@@ -31,6 +31,7 @@ pub struct Listed<'a> {
     /// Its name in the store.
     name: &'a str,
     /// The status of its regression, or else `known` or `new`.
+    #[schemars(extend("enum" = Explanation::words()))]
     status: String,
     /// Whether neither a cause nor a regression explains it.
     news: bool,

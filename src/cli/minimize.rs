@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::check_lacking;
 use super::{CandleArg, Common, KernelsArg, KnownArg, StoreArg, UsageError, cases, duration};
+use crate::console::Working;
 use crate::exec::{Deadline, Executor};
 use crate::exit_code::Exit;
 use crate::oracle::{Evidence, Signature, judge};
@@ -36,6 +37,7 @@ pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
     let devices = args.common.devices()?;
     let spec = args.kernels.apply(&devices, args.candle.apply(&devices, args.common.spec())?)?;
     check_lacking(&case, &spec)?;
+    let working = Working::on("minimizing");
     let mut executor = Executor::start(&devices, &spec)?;
     let observations = executor.observe(&case, Deadline::Full)?;
     let evidence = Evidence::new(op, &case, &observations);
@@ -51,6 +53,7 @@ pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
     };
     let settings = Settings { time: args.time, ..Settings::default() };
     let settled = settle(&mut executor, case, signature, settings)?;
+    drop(working);
     if args.verbose {
         for PassCounts { name, tried, accepted } in settled.passes {
             eprintln!("{name:<15} {tried:>6} tried {accepted:>4} accepted");

@@ -47,7 +47,8 @@ pub struct Listed<'a> {
     name: &'a str,
     /// What happens, in a sentence.
     title: &'a str,
-    /// Its status: `open`, `filed`, `fixed`, `by design`, `flaky` or `wontfix`.
+    /// Its status.
+    #[schemars(extend("enum" = Status::ALL.map(|status| status.to_string())))]
     status: String,
     /// How bad it is; null if it breaks no promise.
     rank: Option<Rank>,

@@ -64,8 +64,8 @@ pub struct Replayed {
     call: String,
     /// What the contract promises.
     promised: String,
-    /// `pass`, `partly`, `skip` or `fail`.
-    verdict: &'static str,
+    /// The verdict.
+    verdict: Word,
     /// Why it fails, is skipped, or is judged in part only: of several violations, the main one.
     why: Option<String>,
     /// The signature of the main violation.
@@ -74,6 +74,20 @@ pub struct Replayed {
     violations: Vec<Broken>,
     /// What each device does.
     devices: Vec<Did>,
+}
+
+/// A verdict in a word.
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum Word {
+    /// candle keeps its promises.
+    Pass,
+    /// It keeps what holds on any input, and has no other contract.
+    Partly,
+    /// It was not judged.
+    Skip,
+    /// It breaks a promise.
+    Fail,
 }
 
 /// A promise that candle breaks.
@@ -99,10 +113,10 @@ struct Did {
 impl Replayed {
     fn new(evidence: &Evidence, verdict: &Verdict, answer: Answer) -> Self {
         let (word, why) = match verdict {
-            Verdict::Pass => ("pass", None),
-            Verdict::Partly(why) => ("partly", Some(why.to_string())),
-            Verdict::Skip(why) => ("skip", Some(why.to_string())),
-            Verdict::Fail(violations) => ("fail", violations.first().map(|main| report::reason(evidence, main))),
+            Verdict::Pass => (Word::Pass, None),
+            Verdict::Partly(why) => (Word::Partly, Some(why.to_string())),
+            Verdict::Skip(why) => (Word::Skip, Some(why.to_string())),
+            Verdict::Fail(violations) => (Word::Fail, violations.first().map(|main| report::reason(evidence, main))),
         };
         let broken = |violation: &Violation| Broken {
             signature: violation.signature(evidence.op.name),

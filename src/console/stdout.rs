@@ -1,7 +1,7 @@
 //! Standard output, or the file of `--output`: everything that the command line prints goes through here.
 
 use std::fmt::Arguments;
-use std::io::{Error, ErrorKind, Write as _, stdout};
+use std::io::{Error, ErrorKind, Write as _, stderr, stdout};
 use std::path::PathBuf;
 use std::process::exit;
 use std::sync::{Mutex, PoisonError};
@@ -47,13 +47,13 @@ pub fn print(text: Arguments) {
 /// Ends the process because standard output cannot be written.
 pub fn end_unwritten(error: &Error) -> ! {
     if error.kind() != ErrorKind::BrokenPipe {
-        eprintln!("snuffer: cannot write to standard output: {error}");
+        complain(format_args!("snuffer: cannot write to standard output: {error}"));
         exit(NOT_WRITTEN);
     }
     exit(CLOSED_PIPE)
 }
 
-/// Writes a message to standard error.
+/// Writes a message to standard error. If that is full, the exit code still says what happened.
 pub fn complain(text: Arguments) {
-    eprintln!("{}", short_and_harmless(&text.to_string()));
+    let _ = writeln!(stderr(), "{}", short_and_harmless(&text.to_string()));
 }

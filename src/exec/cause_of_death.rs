@@ -7,10 +7,11 @@ use rustix::process::Signal;
 
 use crate::outcome::{Death, Outcome, Phase};
 
-/// Whether SIGKILL ended the process. No code of a case can cause that by mistake: it comes from the machine, which has no memory
-/// left, or from a person.
+/// Whether a signal ended the process that no code of a case can cause by mistake. SIGKILL comes from the machine, which has no memory
+/// left, or from a person; SIGXFSZ from a limit of the user's, below what a worker writes.
 pub fn is_killed(outcome: &Outcome) -> bool {
-    matches!(outcome, Outcome::Died(Death { signal, .. }) if *signal == Signal::KILL.as_raw())
+    let signals = [Signal::KILL, Signal::XFSZ].map(Signal::as_raw);
+    matches!(outcome, Outcome::Died(Death { signal, .. }) if signals.contains(signal))
 }
 
 /// The outcome of a case whose process ended with `status` and printed `output`. Rust's runtime announces a stack overflow

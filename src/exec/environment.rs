@@ -1,9 +1,11 @@
 //! Which executable serves a device, and in what environment. The only place that decides this.
 
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, bail};
+use rustix::process::{Signal, set_parent_process_death_signal};
 
 use super::named_path::{Missing, path_from};
 use super::{Build, CandleUnderTest, DeviceBehaviour, WorkerSpec, gpu};
@@ -11,6 +13,17 @@ use crate::device::Device;
 
 /// The command that builds the worker with the mutants of the host code, for all devices, and lists these.
 pub const BUILD_MUTATED: &str = "cargo xtask host-mutants";
+
+/// The Cargo that builds something for this process, and ends with it: minutes of work are of no use to anybody then.
+pub fn cargo() -> Command {
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    #[allow(unsafe_code, reason = "what runs between fork and exec must be safe there")]
+    // SAFETY: it is one system call.
+    unsafe {
+        cargo.pre_exec(|| Ok(set_parent_process_death_signal(Some(Signal::TERM))?));
+    }
+    cargo
+}
 
 /// A worker's executable: its name, the variable that overrides its path, and the command that builds it.
 struct Executable {

@@ -24,7 +24,7 @@ pub struct Ran {
 
 /// Builds the crate in `folder`. Reproductions share the target folder `target`. The compiler's errors become an `Err`.
 pub fn build(folder: &Path, target: &Path) -> anyhow::Result<()> {
-    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    let mut cargo = environment::cargo();
     cargo.args(["build", "--quiet", "--manifest-path"]).arg(folder.join("Cargo.toml")).arg("--target-dir").arg(target);
     let built = cargo.output().context("cannot run cargo, which builds reproductions")?;
     ensure!(built.status.success(), "the reproduction does not compile:\n{}", String::from_utf8_lossy(&built.stderr));

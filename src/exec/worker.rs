@@ -3,15 +3,14 @@
 use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
-use std::panic::resume_unwind;
 use std::path::Path;
 use std::process::ExitCode;
-use std::thread;
 
 use anyhow::Context;
 use rustix::process::{Resource, Rlimit, Signal, getrlimit, set_parent_process_death_signal, setrlimit};
 
 use super::journal::Journal;
+use super::on_own_stack;
 use super::protocol::{self, Hello, Reply, Request};
 use crate::device::{Device, Gpu};
 use crate::ops;
@@ -21,15 +20,9 @@ use crate::run;
 /// The argument with which a worker only names its ops.
 pub const NAME_OPS: &str = "name-ops";
 
-/// The stack of a case: what most machines give the first thread of a process.
-const STACK: usize = 8 << 20;
-
 /// The whole program of each worker: runs cases for `snuffer`, one at a time, in a process that may die.
 pub fn main() -> ExitCode {
-    // A case has the same stack on every machine: that of the first thread is what `ulimit -s` says.
-    let thread = thread::Builder::new().name("cases".to_string()).stack_size(STACK).spawn(started_by_snuffer);
-    let ended = thread.context("cannot start a thread");
-    match ended.and_then(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic))) {
+    match on_own_stack("cases", started_by_snuffer).context("cannot start a thread").and_then(|ended| ended) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("snuffer-worker: {error:#}");

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use crate::coverage::Coverage;
-use crate::store::{Log, Record, Tally};
+use crate::store::{Log, NotPassed, Record, Tally};
 
 /// What the verdict on a case adds to the campaign.
 #[derive(Debug, Default)]
@@ -12,7 +12,7 @@ pub struct Done {
     /// Its counts.
     pub tally: Tally,
     /// Its lines in the list of failures: the op, the verdict and why.
-    pub failures: Vec<(&'static str, &'static str, String)>,
+    pub failures: Vec<(&'static str, NotPassed, String)>,
 }
 
 /// The record of a running campaign, and what of it is saved. A resumed campaign begins at the first case that is in progress, so

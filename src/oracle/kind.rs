@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 use std::fmt;
 
 use device_record::Kind as Report;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::outcome::CudaError;
@@ -12,7 +13,7 @@ use crate::outcome::CudaError;
 macro_rules! oracles {
     ($($oracle:ident = $text:literal,)*) => {
         /// An oracle by name.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
         #[allow(missing_docs)]
         pub enum OracleName {
             $(#[serde(rename = $text)] $oracle,)*

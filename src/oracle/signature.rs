@@ -13,7 +13,6 @@ use crate::device::Device;
 #[allow(missing_docs)]
 pub struct Signature {
     pub op: String,
-    #[schemars(with = "String")]
     pub oracle: OracleName,
     #[schemars(with = "String")]
     pub kind: Kind,

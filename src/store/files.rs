@@ -67,6 +67,16 @@ pub fn keep_executable(from: &Path, to: &Path) -> anyhow::Result<()> {
     write_with_mode(to, &program, 0o777)
 }
 
+/// The text of a file. A store from elsewhere may have a pipe or a device in its place, which has no end.
+pub(super) fn read_text(path: &Path) -> std::io::Result<String> {
+    let data = fs::metadata(path)?;
+    if data.is_file() || data.is_dir() {
+        fs::read_to_string(path)
+    } else {
+        Err(std::io::Error::other("it is not a file"))
+    }
+}
+
 /// Whether a folder has this entry, if only a link to nothing: then it cannot be read, which is an error of its own.
 pub(super) fn is_there(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok()

@@ -138,10 +138,22 @@ pub struct Failure<'a> {
     pub index: u64,
     /// The op; empty if the suite itself panicked.
     pub op: &'a str,
-    /// `fail`, `skip` or `broken`.
-    pub verdict: &'a str,
+    /// Why it is listed.
+    pub verdict: NotPassed,
     /// The signature of a failure, or the reason for a skip.
     pub why: &'a str,
+}
+
+/// Why a case is in the list of failures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum NotPassed {
+    /// It breaks a promise.
+    Fail,
+    /// It was not judged.
+    Skip,
+    /// It made snuffer itself panic.
+    Broken,
 }
 
 /// How the name of a campaign's list of failures ends.
@@ -200,7 +212,7 @@ impl Log {
     }
 
     /// Appends a case that did not pass to the failure list.
-    pub fn failure(&mut self, index: u64, op: &str, verdict: &str, why: &str) -> anyhow::Result<()> {
+    pub fn failure(&mut self, index: u64, op: &str, verdict: NotPassed, why: &str) -> anyhow::Result<()> {
         let line = serde_json::to_string(&Failure { index, op, verdict, why })?;
         writeln!(self.failures, "{line}").context("cannot write the list of failures; is the disk full?")
     }

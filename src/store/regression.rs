@@ -48,6 +48,9 @@ pub struct Regression {
     pub case: Case,
 }
 
+/// The word for a finding without a regression.
+const NEW: &str = "new";
+
 /// The status of a regression. A finding without a regression is *new*.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -64,6 +67,16 @@ pub enum Status {
     Flaky,
     /// It happens, and will not be changed.
     Wontfix,
+}
+
+impl Status {
+    /// Every status.
+    pub const ALL: [Self; 6] = [Self::Open, Self::Filed, Self::Fixed, Self::ByDesign, Self::Flaky, Self::Wontfix];
+
+    /// In words, of a finding where it is not expected.
+    fn unexpected(self) -> String {
+        if self == Self::Fixed { "fixed but back".to_string() } else { format!("{self} but not expected there") }
+    }
 }
 
 impl std::fmt::Display for Status {
@@ -123,11 +136,16 @@ impl<'a> TriageState<'a> {
     /// The status in a word or two: `new`, `open`, …, `fixed but back`.
     pub fn word(&self) -> String {
         match self {
-            Self::New => "new".to_string(),
+            Self::New => NEW.to_string(),
             Self::Known(regression) => regression.status.to_string(),
-            Self::Unexpected(regression) if regression.status == Status::Fixed => "fixed but back".to_string(),
-            Self::Unexpected(regression) => format!("{} but not expected there", regression.status),
+            Self::Unexpected(regression) => regression.status.unexpected(),
         }
+    }
+
+    /// All that [`Self::word`] returns.
+    pub fn words() -> Vec<String> {
+        let of = |status: Status| [status.to_string(), status.unexpected()];
+        std::iter::once(NEW.to_string()).chain(Status::ALL.into_iter().flat_map(of)).collect()
     }
 }
 

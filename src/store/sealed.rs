@@ -1,6 +1,5 @@
 //! Files of a store whose first line is a checksum, so that a damaged file is never taken for a whole one.
 
-use std::fs;
 use std::hash::Hasher;
 use std::path::Path;
 
@@ -8,7 +7,7 @@ use anyhow::{Context, bail};
 use serde::de::DeserializeOwned;
 use siphasher::sip::SipHasher13;
 
-use super::files::write_atomically;
+use super::files::{read_text, write_atomically};
 
 /// How the first line begins. For TOML it is a comment.
 const MARK: &str = "# checksum ";
@@ -20,7 +19,7 @@ pub fn write(path: &Path, text: &str) -> anyhow::Result<()> {
 
 /// The text behind a checksum, which must be right; `advice` says what to do if not. Files of older builds have no checksum.
 pub fn read(path: &Path, advice: &str) -> anyhow::Result<String> {
-    let text = fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let text = read_text(path).with_context(|| format!("cannot read {}", path.display()))?;
     let damaged = |why: &str| format!("{} is damaged; {advice}: {why}", path.display());
     match text.strip_prefix(MARK).and_then(|rest| rest.split_once('\n')) {
         Some((sum, content)) if sum == checksum(path, content) => Ok(content.to_string()),

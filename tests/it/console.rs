@@ -15,6 +15,18 @@ const HUNT: [&str; 9] = ["hunt", "--ops", "op.softmax_last_dim", "--cases", "300
 const SENTENCE: &str = "op.softmax_last_dim returns no gradient, without an error";
 
 #[test]
+fn what_takes_more_than_ten_seconds_says_so() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("case.toml");
+    std::fs::write(&path, case("hang").to_text()).expect("written");
+    let path = path.to_str().expect("a path");
+    // The proof alone runs it three times.
+    let output = snuffer(folder.path(), &["minimize", path, "--device", "cpu", "--timeout", "5s", "--time", "1s"]);
+    let said = text(&output.stderr);
+    assert!(code(&output) == 2 && said.contains("10 s: minimizing\n"), "{said}");
+}
+
+#[test]
 fn a_hunt_prints_a_line_for_each_cause_that_ends_with_a_replay_and_exits_with_2() {
     let store = tempfile::tempdir().expect("a folder");
     let output = snuffer(store.path(), &HUNT);

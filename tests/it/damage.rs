@@ -9,9 +9,10 @@ use rand_pcg::Pcg64Mcg;
 use snuffer::coverage::Coverage;
 use snuffer::store::history::{Filter, History};
 use snuffer::store::regression::{self, Regression};
-use snuffer::store::{Finding, Log, Record, Store, read_coverage};
+use snuffer::store::{Finding, Log, NotPassed, Record, Store, read_coverage};
 
 use crate::finding::finding;
+use crate::mutate::damaged;
 
 /// How many damages a test makes; the variable asks for more.
 fn times() -> u64 {
@@ -44,7 +45,9 @@ fn whole() -> Whole {
     for (name, seed) in CAMPAIGNS.into_iter().zip(1..) {
         let record = Record { versions: "a test".into(), seed, ops: vec!["canary".into()], ..Record::default() };
         let mut log = Log::open(&store.campaigns(), name).expect("a log");
-        log.failure(1, "canary", "fail", "why").and_then(|()| log.failure(2, "canary", "skip", "why")).expect("noted");
+        log.failure(1, "canary", NotPassed::Fail, "why")
+            .and_then(|()| log.failure(2, "canary", NotPassed::Skip, "why"))
+            .expect("noted");
         log.save(&record).and_then(|()| log.save_coverage(coverage.clone())).expect("saved");
         records.insert(name.to_string(), record);
     }
@@ -63,20 +66,6 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     let files =
         walkdir::WalkDir::new(folder).sort_by_file_name().into_iter().map(|entry| entry.expect("readable").into_path());
     files.filter(|path| path.is_file() && !path.ends_with(".lock")).collect()
-}
-
-/// `content` with damage; `others` are contents of other files.
-fn damaged(rng: &mut Pcg64Mcg, content: &[u8], others: &[Vec<u8>]) -> Vec<u8> {
-    let mut content = content.to_vec();
-    let at = rng.next_u64() as usize % content.len().max(1);
-    match rng.next_u64() % 8 {
-        0..2 => content.truncate(at),
-        2..5 => content[at] ^= 1 << (rng.next_u64() % 8),
-        5 => content[at..].fill(0),
-        6 => content.clone_from(&others[rng.next_u64() as usize % others.len()]),
-        _ => content = (0..at).map(|_| rng.next_u64() as u8).collect(),
-    }
-    content
 }
 
 /// An error names the file in its only line.

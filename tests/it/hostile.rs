@@ -186,6 +186,19 @@ fn what_a_damaged_store_lacks_is_named_and_shown_by_the_exit_code() {
 }
 
 #[test]
+fn a_pipe_in_a_store_is_named_and_not_waited_for() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = Store::open(folder.path()).expect("a store");
+    let name = store.insert(&finding("here")).expect("stored").expect("new");
+    let pipe = folder.path().join("canary--with--a--pipe");
+    fs::create_dir(&pipe).expect("made");
+    assert!(Command::new("mkfifo").arg(pipe.join("finding.toml")).status().expect("mkfifo").success());
+    let output = snuffer(folder.path(), &["findings", "list"]);
+    ends(&output, 5, "canary--with--a--pipe");
+    assert!(text(&output.stdout).contains(&name), "{}", text(&output.stdout));
+}
+
+#[test]
 fn an_import_that_leaves_a_file_out_ends_with_5() {
     let folder = tempfile::tempdir().expect("a folder");
     let cases = folder.path().join("cases");
@@ -194,6 +207,8 @@ fn an_import_that_leaves_a_file_out_ends_with_5() {
     fs::write(cases.join("bad.toml"), "op = 1").expect("written");
     let output = snuffer(folder.path(), &["import", cases.to_str().expect("a path")]);
     ends(&output, 5, "left out: ");
+    let shown = text(&output.stdout);
+    assert!(shown.lines().last().is_some_and(|line| line.starts_with("exit code 5: ")), "{shown}");
 }
 
 #[test]

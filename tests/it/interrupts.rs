@@ -1,7 +1,8 @@
 //! Signals: a hunt ends when it is asked to, at once before its first case, and then in order.
 
-use std::fs;
+use std::fs::{self, Permissions};
 use std::io::{BufRead, BufReader};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -74,4 +75,34 @@ fn a_hunt_under_nohup_goes_on_when_its_terminal_closes() {
     let output = hunt.wait_with_output().expect("it ends");
     assert_eq!(code(&output), 0, "{}", text(&output.stderr));
     assert!(record(store.path()).finished);
+}
+
+/// Whether a process runs.
+fn runs(process: &str) -> bool {
+    let status = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    // A process that has ended and that nobody waited for is a zombie.
+    !status.is_empty() && !status.contains(") Z ")
+}
+
+#[test]
+fn a_build_of_another_candle_ends_with_the_command() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let [cargo, started] = ["cargo", "started"].map(|name| folder.path().join(name));
+    let script = format!("#!/bin/sh\necho $$ > {}.new; mv {0}.new {0}; exec sleep 600\n", started.display());
+    fs::write(&cargo, script).and_then(|()| fs::set_permissions(&cargo, Permissions::from_mode(0o755))).expect("made");
+    let mut hunt = hunt(folder.path(), &["--candle", "0.9.0", "--device", "cpu"], 1);
+    let mut hunt = hunt.env("CARGO", &cargo).env("CARGO_TARGET_DIR", folder.path()).spawn().expect("snuffer starts");
+    while !started.exists() {
+        assert!(hunt.try_wait().expect("a process").is_none(), "cargo is started");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let process = fs::read_to_string(&started).expect("a number").trim().to_string();
+    assert!(runs(&process));
+    kill_process(Pid::from_child(&hunt), Signal::TERM).expect("sent");
+    assert_eq!(hunt.wait().expect("it ends").code(), Some(143));
+    let asked = Instant::now();
+    while runs(&process) {
+        assert!(asked.elapsed() < Duration::from_secs(5), "cargo goes on");
+        std::thread::sleep(Duration::from_millis(5));
+    }
 }

@@ -37,3 +37,18 @@ fn a_smaller_memory_of_the_shell_limits_a_case() {
     let output = replayed(folder.path(), &exp(), "-v 3000000");
     assert_eq!(code(&output), 0, "{}{}", text(&output.stdout), text(&output.stderr));
 }
+
+#[test]
+fn a_stack_that_is_hardly_enough_to_start_is_enough() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let output = replayed(folder.path(), &exp(), "-s 256");
+    assert_eq!(code(&output), 0, "{}{}", text(&output.stdout), text(&output.stderr));
+}
+
+#[test]
+fn files_that_may_have_no_content_are_an_error_in_a_line() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let output = replayed(folder.path(), &exp(), "-f 0");
+    let said = text(&output.stderr);
+    assert!(code(&output) == 5 && said.lines().count() == 1 && said.contains("TMPDIR"), "{said}");
+}

@@ -42,6 +42,9 @@ mod links;
 mod lists;
 mod minimizer;
 mod moved;
+#[path = "../common/mutate.rs"]
+#[allow(dead_code, reason = "`cargo xtask attack` uses the rest")]
+mod mutate;
 mod number;
 mod ops;
 #[path = "../common/output.rs"]

@@ -43,12 +43,15 @@ fn outline(schema: &Value) -> String {
         match word.as_str() {
             "$ref" => parts.extend(rule.as_str().and_then(|path| path.rsplit('/').next()).map(ToString::to_string)),
             "const" => parts.push(rule.to_string()),
+            "enum" => parts.push(words_of(rule)),
             "oneOf" | "anyOf" => parts.push(all(rule).join(" | ")),
             "prefixItems" => parts.push(format!("[{}]", all(rule).join(", "))),
             "items" => parts.push(format!("[{}]", outline(rule))),
             "additionalProperties" if rule.is_object() => parts.push(format!("{{ [string]: {} }}", outline(rule))),
             "properties" => parts.push(format!("{{ {} }}", fields(rule, &schema["required"]).join(", "))),
-            "type" if schema["const"].is_null() => parts.extend(plain(&types, &schema["format"])),
+            "type" if schema["const"].is_null() && schema["enum"].is_null() => {
+                parts.extend(plain(&types, &schema["format"]));
+            }
             "$schema" | "$defs" | "title" | "description" | "default" | "additionalProperties" => {}
             "type" | "format" | "minimum" | "required" | "minItems" | "maxItems" | "uniqueItems" => {}
             other => panic!("the outline of schemas does not know `{other}`"),
@@ -57,6 +60,11 @@ fn outline(schema: &Value) -> String {
     let whole = parts.join(" & ");
     let null = types.contains(&"null").then(|| "null".to_string());
     Some(whole).filter(|text| !text.is_empty()).into_iter().chain(null).collect::<Vec<_>>().join(" | ")
+}
+
+/// The words of an enum, as the outline of alternatives.
+fn words_of(all: &Value) -> String {
+    all.as_array().into_iter().flatten().map(Value::to_string).collect::<Vec<_>>().join(" | ")
 }
 
 /// The fields of an object.
@@ -77,19 +85,52 @@ fn plain(types: &[&str], format: &Value) -> Option<String> {
     (!names.is_empty()).then(|| names.join(" | "))
 }
 
+/// The lines of the examples of a schema in the documentation.
+fn examples(name: &str) -> String {
+    let text = include_str!("../../docs/json.md");
+    let section = text.split("\n## ").find(|section| section.starts_with(&format!("`{name}`")));
+    let section = section.unwrap_or_else(|| panic!("docs/json.md does not mention {name}"));
+    section.split("```json\n").skip(1).filter_map(|rest| rest.split("```").next()).collect()
+}
+
 #[test]
 fn every_schema_has_an_example_that_is_valid() {
-    let text = include_str!("../../docs/json.md");
     for name in names() {
-        let section = text.split("\n## ").find(|section| section.starts_with(&format!("`{name}`")));
-        let section = section.unwrap_or_else(|| panic!("docs/json.md does not mention {name}"));
-        let examples: Vec<&str> =
-            section.split("```json\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
-        assert!(!examples.is_empty(), "{name} has no example");
-        for lines in examples {
-            valid(&name, lines);
+        valid(&name, &examples(&name));
+    }
+}
+
+/// The pointers to the words in `value` of fields that have only a few.
+fn words_in(value: &Value, at: &str) -> Vec<String> {
+    const FIELDS: [&str; 11] =
+        ["event", "verdict", "status", "rank", "fix", "oracle", "blame", "behaviour", "class", "standing", "fate"];
+    let below = |(name, inner): (String, &Value)| {
+        let at = format!("{at}/{name}");
+        if inner.is_string() && FIELDS.contains(&name.as_str()) { vec![at] } else { words_in(inner, &at) }
+    };
+    match value {
+        Value::Object(fields) => fields.iter().flat_map(|(name, inner)| below((name.clone(), inner))).collect(),
+        Value::Array(all) => all.iter().enumerate().flat_map(|(at, inner)| below((at.to_string(), inner))).collect(),
+        _ => Vec::new(),
+    }
+}
+
+#[test]
+fn a_schema_refuses_a_word_that_its_field_never_has() {
+    let mut seen = BTreeSet::new();
+    for name in names() {
+        let schema = schema(&name);
+        for line in examples(&name).lines() {
+            let line: Value = serde_json::from_str(line).expect("JSON");
+            for at in words_in(&line, "") {
+                let mut wrong = line.clone();
+                *wrong.pointer_mut(&at).expect("there") = "no such word".into();
+                assert!(check(&schema, &schema, &wrong).is_err(), "{name} takes any {at}");
+                seen.insert(at);
+            }
         }
     }
+    assert!(seen.contains("/verdict") && seen.contains("/status") && seen.contains("/signature/oracle"), "{seen:?}");
 }
 
 #[test]
@@ -105,6 +146,8 @@ fn a_schema_refuses_other_json() {
         ("history", r#"{ "table": { "columns": ["a"] } }"#),
         ("bisect", r#"{ "today": "Ok", "fails": "no" }"#),
         ("doctor", r#"{ "versions": "v", "devices": [] }"#),
+        ("failure", r#"{ "index": 1, "op": "o", "verdict": "failed", "why": "w" }"#),
+        ("regression", r#"{ "name": "n", "title": "t", "status": "by-design", "rank": null, "upstream": null }"#),
     ] {
         let line: Value = serde_json::from_str(line).expect("JSON");
         let schema = schema(name);

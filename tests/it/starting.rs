@@ -80,7 +80,18 @@ fn a_wrong_variable_of_the_simulated_device_is_named() {
 #[test]
 fn help_that_cannot_be_written_is_an_error() {
     let folder = tempfile::tempdir().expect("a folder");
-    let full = fs::OpenOptions::new().write(true).open("/dev/full").expect("a full disk");
-    let output = command(folder.path(), &["--help"]).stdout(full).stderr(Stdio::piped()).output().expect("it starts");
+    let output = command(folder.path(), &["--help"]).stdout(full()).stderr(Stdio::piped()).output().expect("it starts");
     assert_eq!(code(&output), 5, "{}", text(&output.stderr));
+}
+
+#[test]
+fn a_message_that_cannot_be_written_does_not_change_the_exit_code() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let output = command(folder.path(), &["replay", "nothing"]).stderr(full()).output().expect("it starts");
+    assert_eq!(code(&output), 1);
+}
+
+/// A file on a full disk.
+fn full() -> File {
+    fs::OpenOptions::new().write(true).open("/dev/full").expect("a full disk")
 }

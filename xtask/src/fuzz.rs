@@ -20,7 +20,8 @@ use crate::shell::{cargo, status, target};
 /// The targets whose inputs are cases.
 const CASES: [&str; 3] = ["forward", "backward", "program"];
 /// All targets of `fuzz/`.
-const TARGETS: [&str; 6] = ["forward", "backward", "program", "case_text", "protocol", "ptx"];
+const TARGETS: [&str; 10] =
+    ["forward", "backward", "program", "case_text", "protocol", "ptx", "store", "safetensors", "reports", "fat_binary"];
 /// The fuzzer is not started for fewer seconds.
 const SHORTEST: u64 = 5;
 
@@ -148,6 +149,10 @@ fn watched(fuzzer: &mut Command) -> anyhow::Result<(u8, u64)> {
 fn seeds(name: &str, mut fuzzer: Command) -> anyhow::Result<Vec<PathBuf>> {
     match name {
         "protocol" => Ok(vec!["corpora/protocol".into()]),
+        "store" | "safetensors" => Ok(vec![Path::new("corpora/foreign").join(name)]),
+        // It ends with what the device says.
+        "reports" => Ok(vec!["simulator/tests/fail".into()]),
+        "fat_binary" => Ok(Vec::new()),
         // The simulator's own tests: valid and invalid PTX.
         "ptx" => Ok(vec!["simulator/tests/pass".into(), "simulator/tests/fail".into()]),
         cases => {
@@ -212,6 +217,10 @@ fn fuzzer(binary: &Path, args: &Args, subject: &Subject, folders: &Folders) -> a
     let dictionary = Path::new("corpora/cases.dict");
     if CASES.contains(&args.target.as_str()) && dictionary.is_file() {
         fuzzer.arg(format!("-dict={}", dictionary.display()));
+    }
+    if args.target == "fat_binary" {
+        // The driver says of each why it cannot load it.
+        fuzzer.arg("-close_fd_mask=2");
     }
     if let Some(ops) = &args.ops {
         fuzzer.env("SNUFFER_FUZZ_OPS", ops);

@@ -12,6 +12,7 @@ use crate::capability::Capability;
 use crate::set_up::{Devices, Ready};
 use crate::shell::{cargo, say, status, target};
 
+mod attack;
 mod book;
 mod candle;
 mod candle_tests;
@@ -87,6 +88,8 @@ enum Task {
     },
     /// Build and run a fuzz target, and store findings as a hunt does.
     Fuzz(fuzz::Args),
+    /// Attack the command line, its stores and workers, and the simulated driver with hostile experiments.
+    Attack(attack::Args),
     /// Build the documentation as a searchable book, in `target/book`.
     Book(book::Args),
     /// Make the pictures of a terminal in `docs/images`.
@@ -167,6 +170,7 @@ fn run(task: Task) -> anyhow::Result<u8> {
         }
         Task::Test { devices, args } => test(devices, &args),
         Task::Fuzz(args) => fuzz::run(&args),
+        Task::Attack(args) => attack::run(&args),
         Task::Book(args) => book::run(&args),
         Task::Picture => picture::run(root),
         Task::Measure(args) => measure::run(&args),

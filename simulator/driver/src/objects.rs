@@ -17,3 +17,6 @@ pub mod process;
 pub(crate) mod reports;
 pub(crate) mod settings;
 pub(crate) mod streams;
+
+/// For the fuzz target.
+pub use modules::image;

@@ -1,7 +1,7 @@
 //! What was executed of the kernels of a device.
 
 use super::{Device, Function, FunctionId};
-use crate::coverage::{Branch, KernelCoverage};
+use crate::coverage::{self, Branch, KernelCoverage};
 use crate::warp::Counters;
 
 impl Device {
@@ -16,17 +16,10 @@ impl Device {
     /// What was executed of every kernel of every module ever loaded, by file and name.
     pub fn coverage(&self) -> Vec<KernelCoverage> {
         let mut all = self.past.clone();
-        all.extend((0..self.modules.len()).flat_map(|module| self.executed(module)));
-        all.sort_by(|a, b| (&a.file, &a.kernel, a.launches).cmp(&(&b.file, &b.kernel, b.launches)));
-        // A module that was loaded twice counts once.
-        all.dedup_by(|more, kept| {
-            let same = (&more.file, &more.kernel) == (&kept.file, &kept.kernel);
-            if same {
-                kept.add(more);
-            }
-            same
-        });
-        all
+        for executed in (0..self.modules.len()).flat_map(|module| self.executed(module)) {
+            coverage::add(&mut all, executed);
+        }
+        all.into_values().collect()
     }
 
     /// What was executed of a loaded module.
@@ -34,7 +27,7 @@ impl Device {
         let Some(Some(loaded)) = self.modules.get(module) else { return Vec::new() };
         let file = loaded.module.files.get(&1).cloned().unwrap_or_default();
         let entries = loaded.module.functions.values().filter(|function| function.entry);
-        let function = |name: &String| self.names.get(&(module, name.clone())).map(|id| &self.functions[id.0]);
+        let function = |name: &String| loaded.kernels.get(name).map(|id| &self.functions[id.0]);
         entries.map(|entry| covered(&entry.name, &file, function(&entry.name))).collect()
     }
 }

@@ -45,6 +45,7 @@ impl Memory {
         // What was freed there before can no longer be told apart.
         self.managed.retain(|&start, other| start >= host + bytes || start + self.slots[*other].bytes <= host);
         self.managed.insert(host, number);
+        self.slots[number].in_process = Some(host);
         host
     }
 

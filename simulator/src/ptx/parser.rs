@@ -203,8 +203,11 @@ fn operand<'a>(lexer: &mut Lexer<'a>, bytes: u32) -> Result<Operand<'a>, SyntaxE
             let mut offset = 0;
             if lexer.accept(b'+')? {
                 let negative = lexer.accept(b'-')?;
-                let number = lexer.number()? as i64;
-                offset = if negative { number.wrapping_neg() } else { number };
+                let number = lexer.number()?;
+                // PTX ISA, Addresses as Operands: the offset is an integer of 32 bits.
+                let number = u32::try_from(number)
+                    .map_err(|_| lexer.error(format!("the offset {number} has more than 32 bits")))?;
+                offset = if negative { -i64::from(number) } else { number.into() };
             }
             lexer.expect(b']')?;
             Ok(Operand::Address(Box::new(base), offset))

@@ -80,6 +80,13 @@ fn errors_have_a_line() {
 }
 
 #[test]
+fn an_offset_of_more_than_32_bits_does_not_overflow() {
+    let head = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 p)\n{\n";
+    let load = "ld.param.u64 %rd1, [p];\nld.global.v2.u32 {%r1, %r2}, [%rd1+9223372036854775807];\nret;\n}\n";
+    survives(&format!("{head}.reg .b64 %rd<2>;\n.reg .b32 %r<3>;\n{load}")).expect("survives");
+}
+
+#[test]
 fn modules_newer_than_the_device_are_refused() {
     let load = |text: &str| Device::new(0, &Config::default()).load(text).expect_err(text);
     assert_eq!(

@@ -6,6 +6,7 @@ use anyhow::{Context, anyhow};
 use include_dir::{Dir, include_dir};
 
 use super::Regression;
+use crate::store::files::read_text;
 
 /// The file of a regression that has a folder of its own, beside its snapshots.
 const FILE: &str = "case.toml";
@@ -63,7 +64,7 @@ fn own() -> anyhow::Result<Vec<(String, Regression)>> {
 pub fn read(folder: &Path) -> anyhow::Result<Vec<(String, Regression)>> {
     let mut all = Vec::new();
     for path in files(folder, DEPTH)? {
-        let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        let text = read_text(&path).with_context(|| format!("cannot read {}", path.display()))?;
         all.push(named(folder, path.strip_prefix(folder).unwrap_or(&path), &text)?);
     }
     all.sort_by(|a, b| a.0.cmp(&b.0));

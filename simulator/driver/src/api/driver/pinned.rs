@@ -3,6 +3,8 @@
 use std::ffi::{c_uint, c_void};
 use std::slice;
 
+use rustix::system::sysinfo;
+
 use crate::api::put;
 use crate::objects::codes::{
     Code, HOST_MEMORY_ALREADY_REGISTERED, HOST_MEMORY_NOT_REGISTERED, INVALID_VALUE, NOT_SUPPORTED, OUT_OF_MEMORY,
@@ -121,6 +123,10 @@ fn pin(driver: &mut Driver, bytes: usize, flags: c_uint) -> Result<u64, Code> {
         return Err(INVALID_VALUE);
     }
     let context = driver.current()?;
+    // All of it would have to be in the machine at once.
+    if bytes as u64 > sysinfo().totalram.saturating_mul(sysinfo().mem_unit.into()) {
+        return Err(OUT_OF_MEMORY);
+    }
     let pinned = driver.checked(context)?.device.allocate_host(bytes as u64).ok_or(OUT_OF_MEMORY)?;
     driver.pinned.insert(pinned, Pinned { context, bytes: bytes as u64, flags, is_registered: false });
     Ok(pinned)

@@ -72,6 +72,8 @@ fn best(mut entries: &[u8], (major, minor): (u32, u32)) -> Result<Cow<'_, str>, 
 fn text<'a>(header: &[u8], payload: &'a [u8]) -> Result<Cow<'a, str>, Code> {
     const LZ4: u64 = 0x2000;
     const ZSTD: u64 = 0x8000;
+    /// A header that claims more is damaged.
+    const LONGEST: u64 = 1 << 30;
     let flags = long(header, 40);
     if flags & LZ4 != 0 {
         report::unsupported("PTX that LZ4 compressed");
@@ -81,8 +83,11 @@ fn text<'a>(header: &[u8], payload: &'a [u8]) -> Result<Cow<'a, str>, Code> {
         return Ok(String::from_utf8_lossy(before_nul(payload)));
     }
     let compressed = payload.get(..word(header, 16) as usize).ok_or(INVALID_IMAGE)?;
-    let mut bytes = Vec::new();
-    bytes.try_reserve_exact(long(header, 56) as usize).map_err(|_| INVALID_IMAGE)?;
+    let (mut bytes, length) = (Vec::new(), long(header, 56));
+    if length > LONGEST {
+        return Err(INVALID_IMAGE);
+    }
+    bytes.try_reserve_exact(length as usize).map_err(|_| INVALID_IMAGE)?;
     FrameDecoder::new().decode_all_to_vec(compressed, &mut bytes).map_err(|why| {
         report::print(&format!("snuffer-sim: a fat binary cannot be read: {why}"));
         INVALID_IMAGE
@@ -161,8 +166,8 @@ mod tests {
     #[test]
     fn damaged_images_are_refused() {
         let whole = entry(1, 90, 0x8011, "a text");
-        // The compressed size, the text's size, and the first byte of the text.
-        for (at, byte) in [(16, 255), (56, 0), (80, 0)] {
+        // The compressed size, the text's size, also a huge one, and the first byte of the text.
+        for (at, byte) in [(16, 255), (56, 0), (60, 255), (80, 0)] {
             let mut damaged = whole.clone();
             damaged[at] = byte;
             assert_eq!(load(&[damaged]), Err(INVALID_IMAGE), "byte {at}");
