@@ -220,8 +220,8 @@ impl Form {
     }
 
     /// A sum that may be fused, and is this where its first or its second term is a product.
-    fn sum(self, fused: [Self; 2]) -> Self {
-        let fused = fused.map(|form| match form.action {
+    fn sum(self, fused: &[Self; 2]) -> Self {
+        let fused = fused.each_ref().map(|form| match form.action {
             Action::Three(fused) => fused,
             _ => unreachable!("two factors and a term"),
         });

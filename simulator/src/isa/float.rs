@@ -33,12 +33,12 @@ macro_rules! floats {
 macro_rules! sums {
     ($type:ident, $add:expr) => {
         let fused = op!(|x: $type, y: $type, z: $type| fused!(x, y, z));
-        $add("add", op!(|a: $type, b: $type| a + b).sum([fused, fused]));
+        $add("add", op!(|a: $type, b: $type| a + b).sum(&[fused, fused]));
         let (minus, from) = (
             op!(|x: $type, y: $type, z: $type| fused!(x, y, -z)),
             op!(|x: $type, y: $type, z: $type| fused!(-x, y, z)),
         );
-        $add("sub", op!(|a: $type, b: $type| a - b).sum([minus, from]));
+        $add("sub", op!(|a: $type, b: $type| a - b).sum(&[minus, from]));
     };
 }
 

@@ -79,10 +79,10 @@ fn two(table: &mut Table) {
             }
             let ([one, two], [minus_one, minus_two], [from_one, from_two]) =
                 (fused!(|x, y, z| (x, y, z)), fused!(|x, y, z| (x, y, -z)), fused!(|x, y, z| (-x, y, z)));
-            table.add(concat!("add.", $suffix), half_forms!(@one $type, |a, b| a + b).sum([one, one]));
-            table.add(concat!("add.", $suffix, "x2"), half_forms!(@two $type, |a, b| a + b).sum([two, two]));
-            table.add(concat!("sub.", $suffix), half_forms!(@one $type, |a, b| a - b).sum([minus_one, from_one]));
-            table.add(concat!("sub.", $suffix, "x2"), half_forms!(@two $type, |a, b| a - b).sum([minus_two, from_two]));
+            table.add(concat!("add.", $suffix), half_forms!(@one $type, |a, b| a + b).sum(&[one, one]));
+            table.add(concat!("add.", $suffix, "x2"), half_forms!(@two $type, |a, b| a + b).sum(&[two, two]));
+            table.add(concat!("sub.", $suffix), half_forms!(@one $type, |a, b| a - b).sum(&[minus_one, from_one]));
+            table.add(concat!("sub.", $suffix, "x2"), half_forms!(@two $type, |a, b| a - b).sum(&[minus_two, from_two]));
             table.add(
                 concat!("mul.", $suffix),
                 half_forms!(@one $type, |a, b| a * b).product(half_forms!(@one $type, |a, b| beside(a * b, Format::$format))),
