@@ -169,7 +169,7 @@ struct Kept {
 /// Every signature in a document.
 fn kept(value: toml::Value) -> Vec<Kept> {
     match value {
-        toml::Value::Table(table) if table.contains_key("oracle") && table.contains_key("site") => {
+        toml::Value::Table(table) if ["op", "oracle", "site"].iter().all(|key| table.contains_key(*key)) => {
             vec![table.try_into().expect("a signature")]
         }
         toml::Value::Table(table) => table.into_iter().flat_map(|(_, value)| kept(value)).collect(),
