@@ -5,7 +5,6 @@
 
 use std::str::FromStr;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
@@ -91,7 +90,9 @@ impl FromStr for Again {
 /// The experiments of an area.
 #[derive(Debug, Default)]
 struct Tally {
-    made: u64,
+    begun: u64,
+    /// How long they took.
+    spent: Duration,
     /// The seeds of those that are lost, and what happened.
     lost: Vec<(u64, String)>,
 }
@@ -106,15 +107,9 @@ pub fn run(args: &Args) -> anyhow::Result<u8> {
     }
     let time = Duration::from_secs(if args.short { 20 } else { args.time.into() });
     let areas: Vec<&Area> = AREAS.iter().filter(|area| args.area.as_deref().is_none_or(|it| it == area.name)).collect();
-    let shares: u32 = areas.iter().map(|area| area.share).sum();
-    let mut tallies = Vec::new();
-    for area in areas {
-        let tally = area.attacked(&ground, args.seed, time * area.share / shares);
-        say(&format!("{}: {} experiments, {} lost", area.name, tally.made, tally.lost.len()));
-        tallies.push((area.name, tally));
-    }
-    print!("{}", table(&tallies));
-    Ok(if tallies.iter().all(|(_, tally)| tally.lost.is_empty()) { 0 } else { 2 })
+    let tallies = attacked(&areas, &ground, args.seed, time);
+    print!("{}", table(&areas, &tallies));
+    Ok(if tallies.iter().all(|tally| tally.lost.is_empty()) { 0 } else { 2 })
 }
 
 impl Area {
@@ -122,39 +117,51 @@ impl Area {
     fn made(&self, ground: &Ground, seed: u64) -> anyhow::Result<()> {
         (self.experiment)(ground, &mut Pcg64Mcg::seed_from_u64(seed))
     }
+}
 
-    /// Makes experiments until the time is over, at least one, on all processors.
-    fn attacked(&self, ground: &Ground, seed: u64, time: Duration) -> Tally {
-        let until = Instant::now() + time;
-        let (next, lost) = (AtomicU64::new(0), Mutex::new(Vec::new()));
-        std::thread::scope(|scope| {
-            for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
-                scope.spawn(|| {
-                    loop {
-                        let number = next.fetch_add(1, Ordering::Relaxed);
-                        let seed = seed.wrapping_mul(PER_SEED).wrapping_add(number);
-                        if let Err(problem) = self.made(ground, seed) {
-                            say(&format!("lost {}:{seed}: {problem:#}", self.name));
-                            lost.lock().expect("no panic").push((seed, format!("{problem:#}")));
-                        }
-                        if Instant::now() >= until {
-                            break;
-                        }
-                    }
-                });
+/// Makes experiments on all processors until the time is over, at least one in each area. The next is in the area that had the least of
+/// its share.
+fn attacked(areas: &[&Area], ground: &Ground, seed: u64, time: Duration) -> Vec<Tally> {
+    let until = Instant::now() + time;
+    let tallies: Mutex<Vec<Tally>> = Mutex::new(areas.iter().map(|_| Tally::default()).collect());
+    let next = || {
+        let mut tallies = tallies.lock().expect("no panic");
+        let had = |at: &usize| (tallies[*at].begun > 0, tallies[*at].spent / areas[*at].share, tallies[*at].begun);
+        let at = (0..areas.len()).min_by_key(had)?;
+        let number = tallies[at].begun;
+        if number > 0 && Instant::now() >= until {
+            return None;
+        }
+        tallies[at].begun += 1;
+        Some((at, seed.wrapping_mul(PER_SEED).wrapping_add(number)))
+    };
+    let work = || {
+        while let Some((at, seed)) = next() {
+            let began = Instant::now();
+            let made = areas[at].made(ground, seed);
+            let mut tallies = tallies.lock().expect("no panic");
+            tallies[at].spent += began.elapsed();
+            if let Err(problem) = made {
+                say(&format!("lost {}:{seed}: {problem:#}", areas[at].name));
+                tallies[at].lost.push((seed, format!("{problem:#}")));
             }
-        });
-        Tally { made: next.into_inner(), lost: lost.into_inner().expect("no panic") }
-    }
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(work);
+        }
+    });
+    tallies.into_inner().expect("no panic")
 }
 
 /// The tallies as a table, and how to repeat what is lost.
-fn table(tallies: &[(&str, Tally)]) -> String {
+fn table(areas: &[&Area], tallies: &[Tally]) -> String {
     let mut text = String::from("| area | experiments | survived | lost |\n|---|---|---|---|\n");
-    for (name, Tally { made, lost }) in tallies {
-        text += &format!("| {name} | {made} | {} | {} |\n", made - lost.len() as u64, lost.len());
+    for (Area { name, .. }, Tally { begun, lost, .. }) in areas.iter().zip(tallies) {
+        text += &format!("| {name} | {begun} | {} | {} |\n", begun - lost.len() as u64, lost.len());
     }
-    for (name, tally) in tallies {
+    for (Area { name, .. }, tally) in areas.iter().zip(tallies) {
         for (seed, problem) in &tally.lost {
             text += &format!("\ncargo xtask attack --again {name}:{seed}\n  {problem}\n");
         }
@@ -181,9 +188,12 @@ mod tests {
         };
         let area = Area { name: "test", share: 1, experiment: odd_is_lost };
         let ground = Ground::of("/nowhere".into());
-        let tally = area.attacked(&ground, 3, Duration::from_millis(50));
-        assert!(tally.made > 10 && !tally.lost.is_empty() && (tally.lost.len() as u64) < tally.made, "{tally:?}");
-        for (seed, _) in &tally.lost {
+        let other = Area { name: "other", share: 1, experiment: |_, _| Ok(()) };
+        let tallies = attacked(&[&area, &other], &ground, 3, Duration::from_millis(50));
+        let Tally { begun, lost, .. } = &tallies[0];
+        assert!(*begun > 10 && !lost.is_empty() && (lost.len() as u64) < *begun, "{tallies:?}");
+        assert!(tallies[1].begun > 0 && tallies[1].lost.is_empty(), "{tallies:?}");
+        for (seed, _) in lost {
             assert!((3 * PER_SEED..4 * PER_SEED).contains(seed) && area.made(&ground, *seed).is_err());
         }
     }
@@ -191,8 +201,9 @@ mod tests {
     #[test]
     fn the_table_names_what_is_lost_and_how_to_repeat_it() {
         let lost = vec![(1_000_003, "panicked".to_string())];
-        let shown = table(&[("stores", Tally { made: 9, lost }), ("kills", Tally { made: 2, lost: Vec::new() })]);
-        assert!(shown.contains("| stores | 9 | 8 | 1 |\n| kills | 2 | 2 | 0 |\n"), "{shown}");
+        let tallies = [Tally { begun: 2, ..Tally::default() }, Tally { begun: 9, lost, ..Tally::default() }];
+        let shown = table(&[&AREAS[0], &AREAS[1]], &tallies);
+        assert!(shown.contains("| kills | 2 | 2 | 0 |\n| stores | 9 | 8 | 1 |\n"), "{shown}");
         assert!(shown.contains("cargo xtask attack --again stores:1000003\n  panicked\n"), "{shown}");
         assert!("stores:1000003".parse::<Again>().is_ok() && "nothing:1".parse::<Again>().is_err());
     }
