@@ -21,9 +21,9 @@ pub struct Shared {
 }
 
 impl Shared {
-    /// `manifest`, a crate for `device`, with what makes Cargo take candle and all below it from this build: the same profile, and the dependencies
-    /// that turn on the same features. The crate itself is compiled without optimizations: it runs once. `None` if the project's
-    /// sources are gone.
+    /// `manifest`, of a crate for `device`, with what makes Cargo take candle and all below it from this build: the same profile, and
+    /// the dependencies that turn on the same features. The crate itself is compiled without optimizations, because it runs once.
+    /// `None` if the project's sources are gone.
     pub fn of(manifest: &str, device: Device) -> anyhow::Result<Option<Self>> {
         let project = Path::new(PROJECT);
         let (Ok(ours), Ok(lock)) =

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use super::markdown::text::fenced;
 use super::words::device;
 use crate::causes::RootCause;
 
@@ -32,7 +33,7 @@ impl Why<'_> {
         }
         cause.workaround.iter().for_each(|said| line("Until it is fixed:", said));
         let Some(change) = change else { return text };
-        let _ = write!(text, "\n## A change that fixes it\n\n```diff\n{change}```\n");
+        let _ = write!(text, "\n## A change that fixes it\n\n{}", fenced("diff", change));
         if let Some(proof) = cause.proof.as_ref().filter(|_| cause.is_proven()) {
             let devices: Vec<String> = proof.devices.iter().map(|&on| device(on)).collect();
             let (mends, run, on) = (proof.mends.len(), proof.run, devices.join(" and "));

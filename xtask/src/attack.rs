@@ -189,7 +189,7 @@ mod tests {
         let area = Area { name: "test", share: 1, experiment: odd_is_lost };
         let ground = Ground::of("/nowhere".into());
         let other = Area { name: "other", share: 1, experiment: |_, _| Ok(()) };
-        let tallies = attacked(&[&area, &other], &ground, 3, Duration::from_millis(50));
+        let tallies = attacked(&[&area, &other], &ground, 3, Duration::from_millis(500));
         let Tally { begun, lost, .. } = &tallies[0];
         assert!(*begun > 10 && !lost.is_empty() && (lost.len() as u64) < *begun, "{tallies:?}");
         assert!(tallies[1].begun > 0 && tallies[1].lost.is_empty(), "{tallies:?}");

@@ -22,6 +22,8 @@ enum Name {
     Minimizer,
     /// How many planted bugs in candle's kernels are noticed: `snuffer lab score`.
     Score,
+    /// Whether the simulated driver's memory grows in a program that serves requests for that many seconds, 60 by default.
+    Soak,
     /// How many cases run per second, built as users build candle.
     Throughput,
 }
@@ -42,6 +44,11 @@ pub fn run(Args { name, args }: &Args) -> anyhow::Result<u8> {
             let mut snuffer = Command::new(target()?.join("debug/snuffer"));
             snuffer.args(["lab", "score"]);
             snuffer
+        }
+        Name::Soak => {
+            let mut cargo = cargo();
+            cargo.args(["run", "--locked", "-p", "snuffer-simulator-driver", "--example", "soak", "--"]);
+            cargo
         }
         Name::Throughput => bench(&["--bench", "throughput", "--"]),
     };

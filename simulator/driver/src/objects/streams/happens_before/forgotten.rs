@@ -36,13 +36,20 @@ impl HappensBefore {
         self.retired.len() >= self.worth_collecting.max(FEWEST_COLLECTED)
     }
 
-    /// Forgets the destroyed streams of which the program knows everything: nothing that begins now can be unordered with
-    /// them. No work may be deferred, because that began earlier.
+    /// Forgets the destroyed streams of which the program knows everything, or everything but work on memory that was freed since, such
+    /// as the freeing itself: nothing that begins now can be unordered with them. No work may be deferred, because that began
+    /// earlier.
     pub fn collect(&mut self) {
         let host = &self.host;
-        let is_done = |clock: &Clock| clock.iter().all(|(&stream, &time)| knows(host, stream, time));
-        let (done, left) =
-            self.retired.drain().partition::<HashSet<_>, _>(|key| self.streams.get(key).is_none_or(is_done));
+        let works = self.memory.values().flat_map(|history| history.write.iter().chain(&history.reads));
+        let matter: HashSet<Key> = works.map(|work| work.stream).collect();
+        let is_done = |key: &Key, clock: &Clock| {
+            let is_known =
+                |(&stream, &time): (&Key, &u64)| knows(host, stream, time) || stream == *key && !matter.contains(key);
+            clock.iter().all(is_known)
+        };
+        let is_done = |key: &Key| self.streams.get(key).is_none_or(|clock| is_done(key, clock));
+        let (done, left) = self.retired.drain().partition::<HashSet<_>, _>(is_done);
         self.worth_collecting = 2 * left.len();
         self.retired = left;
         self.streams.retain(|key, _| !done.contains(key));
@@ -76,6 +83,36 @@ mod tests {
         }
         assert!(order.streams.len() <= 16 && order.host.len() <= 16, "{order:?}");
         assert!(order.memory[&7].reads.len() <= 16, "{order:?}");
+    }
+
+    #[test]
+    fn a_destroyed_stream_whose_last_work_frees_its_memory_is_forgotten() {
+        let mut order = HappensBefore::default();
+        for number in 100..10_100 {
+            let stream = (0, number);
+            assert!(!work(&mut order, stream, true));
+            order.synchronize(0, Some(number));
+            order.begin(stream, false);
+            order.forget(7);
+            order.retire(stream);
+            if order.is_worth_collecting() {
+                order.collect();
+            }
+        }
+        assert!(order.streams.len() <= 16 && order.host.len() <= 16, "{order:?}");
+    }
+
+    #[test]
+    fn a_destroyed_stream_that_knows_of_others_is_remembered() {
+        let mut order = HappensBefore::default();
+        assert!(!work(&mut order, A, true));
+        let event = order.recorded(A);
+        order.begin(B, true);
+        order.wait(B, &event);
+        order.retire(B);
+        order.collect();
+        // The default stream waits for B, which waited for A.
+        assert!(!work(&mut order, DEFAULT, true));
     }
 
     #[test]
