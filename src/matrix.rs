@@ -14,7 +14,7 @@ use crate::oracle::{Evidence, Kind, OracleName, judge_on};
 use crate::outcome::{CudaError, Observation, Outcome};
 use crate::tensor::DType;
 
-/// How many valid cases of each op and dtype make a table.
+/// How many valid cases of each op and dtype are run.
 pub const CASES: u64 = 32;
 
 /// The result of a case, the worst last.
@@ -131,12 +131,11 @@ pub fn text(rows: &[Row]) -> String {
     lines.join("\n") + "\n"
 }
 
-/// Runs this many valid cases of every op and dtype, usually [`CASES`], on all `devices`, with two workers each. Calls `on_done` with
+/// Runs [`CASES`] valid cases of every op and dtype on all `devices`, with two workers each. Calls `on_done` with
 /// each finished op.
 pub fn measure(
     ops: &[&'static Op],
     devices: &[Device],
-    cases: u64,
     spec: &WorkerSpec,
     on_done: &(dyn Fn(&str) + Sync),
 ) -> anyhow::Result<Vec<Row>> {
@@ -148,7 +147,7 @@ pub fn measure(
         || Executor::start(devices, spec),
         |executor, number| {
             let op = ops[number as usize];
-            let rows = rows(executor, op, devices, cases)?;
+            let rows = rows(executor, op, devices)?;
             on_done(op.name);
             Ok(Some(rows))
         },
@@ -158,13 +157,13 @@ pub fn measure(
 }
 
 /// The rows of one op, one per device.
-fn rows(executor: &mut Executor, op: &'static Op, devices: &[Device], cases: u64) -> anyhow::Result<Vec<Row>> {
+fn rows(executor: &mut Executor, op: &'static Op, devices: &[Device]) -> anyhow::Result<Vec<Row>> {
     let empty = |&device: &Device| Row { op: op.name, device, cells: BTreeMap::new() };
     let mut rows: Vec<Row> = devices.iter().map(empty).collect();
     let few_dtypes = executor.spec().candle.as_ref().is_some_and(|candle| candle.few_dtypes);
     let is_there = |dtype: &DType| !few_dtypes || !DType::RECENT.contains(dtype);
     for dtype in DType::ALL.into_iter().filter(is_there) {
-        for index in 0..cases {
+        for index in 0..CASES {
             let case = drawn(op.name, op.generate, Mode::Valid, &random(op.name, 0, index), Some(dtype)).case;
             // A generator that cannot use the dtype draws another one.
             if op.dtype(&case).is_some_and(|drawn| drawn != dtype) {

@@ -126,7 +126,7 @@ fn measure(args: &Args, ops: &[&'static Op]) -> anyhow::Result<Exit> {
     let spec = args.candle.apply(&devices, args.common.spec())?;
     let ops = present(ops.to_vec(), &[], spec.candle.as_deref())?;
     let bar = console::bar(ops.len());
-    let rows = matrix::measure(&ops, &devices, matrix::CASES, &spec, &bar)?;
+    let rows = matrix::measure(&ops, &devices, &spec, &bar)?;
     drop(bar);
     if args.format.format() == Format::Json {
         let matrix = Matrix { versions: crate::settle::versions(spec.candle.as_deref()), cases: matrix::CASES, rows };

@@ -69,7 +69,7 @@ fn is_updating() -> bool {
 }
 
 /// How many cases, and which: always the same ones, unless the variables of proptest say otherwise.
-pub fn config() -> ProptestConfig {
+fn config() -> ProptestConfig {
     let mut config = ProptestConfig { failure_persistence: None, ..ProptestConfig::default() };
     if std::env::var_os("PROPTEST_CASES").is_none() {
         config.cases = CASES;

@@ -74,7 +74,7 @@ fn named(what: &str, base: &BTreeSet<String>, head: &BTreeSet<String>) {
 /// What each op does in each dtype.
 fn measured(ops: &[&'static Op], devices: &[Device], spec: &WorkerSpec) -> anyhow::Result<Vec<Row>> {
     let bar = console::bar(ops.len());
-    let mut rows = matrix::measure(ops, devices, matrix::CASES, spec, &bar)?;
+    let mut rows = matrix::measure(ops, devices, spec, &bar)?;
     rows.sort_by_key(|row| (row.op, row.device.to_string()));
     Ok(rows)
 }
