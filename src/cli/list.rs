@@ -33,7 +33,7 @@ pub struct Listed<'a> {
     /// The status of its regression, or else `known` or `new`.
     #[schemars(extend("enum" = Explanation::words()))]
     status: String,
-    /// Whether neither a cause nor a regression explains it.
+    /// True if neither a cause nor a regression explains it.
     news: bool,
     /// How bad it is.
     rank: Rank,

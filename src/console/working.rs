@@ -53,7 +53,7 @@ impl Drop for Working {
     }
 }
 
-/// Whether it is time for another line.
+/// Spaces out progress lines.
 #[derive(Debug)]
 pub struct Pace(Mutex<Instant>);
 
@@ -63,7 +63,7 @@ impl Pace {
         Self(Mutex::new(Instant::now()))
     }
 
-    /// Whether a line is due, which is then printed.
+    /// True if a line is due. The caller then prints it.
     pub fn is_due(&self) -> bool {
         let mut last = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let due = last.elapsed() >= BETWEEN_LINES;

@@ -7,7 +7,7 @@ use rustix::process::Signal;
 
 use crate::outcome::{Death, Outcome, Phase};
 
-/// Whether a signal ended the process that no code of a case can cause by mistake. SIGKILL comes from the machine, which has no memory
+/// True if the process was ended by a signal that no code of a case can cause by mistake. SIGKILL comes from the machine, which has no memory
 /// left, or from a person; SIGXFSZ from a limit of the user's, below what a worker writes.
 pub fn is_killed(outcome: &Outcome) -> bool {
     let signals = [Signal::KILL, Signal::XFSZ].map(Signal::as_raw);

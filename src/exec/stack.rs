@@ -4,7 +4,7 @@ use std::io;
 use std::panic::resume_unwind;
 use std::thread;
 
-/// What most machines give the first thread of a process.
+/// The usual stack of the first thread of a process.
 const STACK: usize = 8 << 20;
 
 /// Does `work` on such a stack, in a thread of this name.

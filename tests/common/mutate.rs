@@ -31,7 +31,7 @@ pub fn damaged(rng: &mut Pcg64Mcg, content: &[u8], others: &[Vec<u8>]) -> Vec<u8
     content
 }
 
-/// Numbers at which sums and products of sizes overflow, and what is no number.
+/// Numbers that make sums and products of sizes overflow, and texts that are not numbers.
 const NUMBERS: [&str; 10] = [
     "0",
     "-1",
@@ -45,7 +45,7 @@ const NUMBERS: [&str; 10] = [
     "nan",
 ];
 
-/// What a terminal, Markdown, CI, a path or a shell obeys, as TOML and JSON write it.
+/// Sequences with a meaning for terminals, Markdown, CI, paths or shells, escaped as in TOML and JSON.
 pub const TEXTS: [&str; 8] = [
     r"\u001b]0;title\u0007\u001b[2J",
     r"\u0000",

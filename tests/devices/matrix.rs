@@ -22,7 +22,7 @@ static ON_EVERY_MACHINE: LazyLock<Vec<Row>> = LazyLock::new(|| {
     let machine = Machine::here().expect("the run began with it");
     let sim_is_needed = machine.devices().any(|of| of == (sim, Role::Needed));
     let devices: &[Device] = if sim_is_needed { &[Device::Cpu, sim] } else { &[Device::Cpu] };
-    // What hangs here never ends, and small calls take milliseconds of the host.
+    // Calls that hang here never end, and the others take milliseconds of host time.
     let limits = Limits { deadline: Duration::from_secs(1), ..Limits::default() };
     table(devices, &limits.into())
 });
@@ -72,7 +72,7 @@ fn a_device_matches_the_dtype_tables_and_the_snapshot(device: Device) {
     match device {
         Device::Cpu => snapshot("matrix", &rows),
         Device::Sim(_) => snapshot("matrix@sim", &rows),
-        // What a GPU does in detail is its own; the tables hold on each.
+        // GPUs differ in detail, but the tables hold on all of them.
         Device::Cuda(_) => {}
     }
 }

@@ -76,7 +76,7 @@ fn a_hunt_under_nohup_goes_on_when_its_terminal_closes() {
     assert!(record(store.path()).finished);
 }
 
-/// Whether a process runs.
+/// True if a process is running.
 fn runs(process: &str) -> bool {
     let status = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
     // A process that has ended and that nobody waited for is a zombie.

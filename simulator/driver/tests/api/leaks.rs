@@ -1,4 +1,4 @@
-//! What a long-running program makes and destroys again leaves no memory behind.
+//! A long-running program that destroys what it creates does not grow.
 
 use crate::{WELL, load, said_in_with, start, with_device};
 use cuda::api::driver::context::cuCtxSynchronize;

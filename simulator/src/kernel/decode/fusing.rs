@@ -12,7 +12,7 @@ pub(super) struct Fusing {
     pub sum: usize,
     /// Which term of the sum it is.
     pub term: usize,
-    /// What the sum is of the two factors and the other term.
+    /// Computes the sum from the two factors and the other term.
     pub fused: Three,
 }
 
