@@ -28,6 +28,16 @@ impl Bytes {
         MmapOptions::new().len(length).no_reserve_swap().map_anon().ok().map(Self::Pretended)
     }
 
+    /// Adds zeros up to `length` bytes, unless they are not their own.
+    pub fn grow(&mut self, length: usize) {
+        match self {
+            // Nothing is written until somebody writes.
+            Self::Own(bytes) if bytes.is_empty() => *bytes = vec![0; length],
+            Self::Own(bytes) => bytes.resize(length, 0),
+            Self::OfHost(_) | Self::Pretended(_) => {}
+        }
+    }
+
     /// Makes them `length` bytes of this value.
     #[inline]
     pub fn reset(&mut self, length: usize, fill: u8) {

@@ -17,6 +17,9 @@ pub struct Config {
     pub budget: u64,
     /// The optional checks. Bounds and lifetime of memory are always checked.
     pub checks: Checks,
+    /// Whether it behaves as a GPU: allocations share mapped pages, where any access succeeds, arrays of shared and local memory
+    /// have no bounds of their own, and what never ends is not ended.
+    pub hardware: bool,
     /// Varies what the ISA leaves open: approximations and the order of warps. For all devices of the process.
     pub jitter: Option<u64>,
     /// Whether the seed of the jitter varies from launch to launch.
@@ -97,6 +100,7 @@ impl Default for Config {
             multiprocessors: 2,
             budget: 200_000_000,
             checks: Checks::default(),
+            hardware: false,
             jitter: None,
             jitter_varies: false,
             pretend: None,

@@ -280,7 +280,7 @@ impl Device {
         let addresses = loaded.variables.as_ref().ok_or("its module has no variables")?;
         let name = &self.functions[function.0].entry.name;
         let declared = &loaded.module.functions[name];
-        let mut kernel = kernel::decode(&loaded.text, &loaded.module, declared, addresses)?;
+        let mut kernel = kernel::decode(&loaded.text, &loaded.module, declared, addresses, self.config.hardware)?;
         let mutation = self.config.mutate.as_ref().filter(|_| !self.mutated);
         if let Some(what) = mutation.and_then(|mutation| mutate::apply(&mut kernel, mutation, &loaded.module)) {
             self.mutated = true;

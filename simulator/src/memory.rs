@@ -3,6 +3,7 @@
 
 mod lanes;
 mod managed;
+mod pages;
 mod pretended;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -14,6 +15,7 @@ use crate::dump;
 use crate::fault::{Kind, Near, Note};
 use crate::kernel::Kernel;
 use crate::lifetime::{Lifetime, Moment};
+use crate::memory::pages::Pages;
 use crate::race::EPOCHS;
 use crate::shadowed_buffer::ShadowedBuffer;
 
@@ -25,6 +27,8 @@ const BASE: u64 = 1 << (SLOT_BITS - 1);
 const NUMBER_BITS: u32 = 20;
 /// How many freed slots are kept, to find use after free, before the oldest is reused.
 const QUARANTINE: usize = 1 << 18;
+/// The slot of the pages that allocations share, if they do.
+const SHARED: usize = 1;
 /// What fresh memory holds: neither zero nor NaN, so that reading it is noticed.
 const FRESH: u8 = 0xA5;
 
@@ -72,6 +76,8 @@ pub struct Memory {
     slots: Vec<Slot>,
     freed: VecDeque<usize>,
     now: Moment,
+    /// The pages that allocations share as on a GPU; `None` if each has a slot of its own.
+    pages: Option<Pages>,
     /// The slots of managed memory, by the address in the host's memory where their bytes are.
     managed: BTreeMap<u64, usize>,
 }
@@ -80,17 +86,20 @@ impl Memory {
     /// The memory of device `ordinal`.
     pub fn new(ordinal: usize, config: &Config) -> Self {
         // Slot 0 is null's.
+        let mut slots = vec![Slot::default()];
+        slots.extend(config.hardware.then(|| Slot { live: true, ..Slot::default() }));
         Self {
             ordinal: ordinal as u64 + 1,
             budget: config.memory,
             in_use: 0,
-            tracked: config.checks.initialization,
+            tracked: config.checks.initialization && !config.hardware,
             pretend: config.pretend,
             epoch: 0,
             touched: None,
-            slots: vec![Slot::default()],
+            slots,
             freed: VecDeque::new(),
             now: Moment::default(),
+            pages: config.hardware.then(Pages::default),
             managed: BTreeMap::new(),
         }
     }
@@ -137,6 +146,15 @@ impl Memory {
     }
 
     fn add(&mut self, bytes: u64, of_host: bool) -> Option<u64> {
+        let is_pretended = self.pretend.is_some_and(|least| bytes >= least);
+        if let Some(pages) = self.pages.as_mut().filter(|_| !of_host && !is_pretended) {
+            let start = pages.allocate(bytes);
+            let slot = &mut self.slots[SHARED];
+            slot.bytes = pages.mapped();
+            // What is not there yet is 0; what is stays as it was.
+            slot.buffer.grow(slot.bytes as usize);
+            return Some(self.address(SHARED) + start);
+        }
         // The host's is not tracked. Its zeros take no memory until somebody writes.
         self.place(if of_host { own(bytes, 0, true)? } else { self.fresh(bytes)? }, of_host)
     }
@@ -172,6 +190,11 @@ impl Memory {
     pub fn free(&mut self, address: u64) -> Result<(), AccessError> {
         let address = self.in_slot(address);
         let (number, offset) = locate(address);
+        if let Some(pages) = self.pages.as_mut().filter(|_| number == SHARED) {
+            let freed = pages.free(offset as u64);
+            self.in_use -= freed.unwrap_or(0);
+            return freed.map(drop).ok_or_else(|| AccessError { kind: Kind::InvalidFree, ..self.error(address, 0) });
+        }
         match self.slots.get_mut(number).filter(|_| self.ordinal == address >> (SLOT_BITS + NUMBER_BITS)) {
             Some(slot) if slot.live && address & ((1 << SLOT_BITS) - 1) == BASE => {
                 slot.live = false;
@@ -194,7 +217,12 @@ impl Memory {
     /// An address for `bytes` bytes, which are not allocated yet; `None` if they exceed the budget.
     pub fn reserve(&mut self, bytes: u64) -> Option<u64> {
         let address = self.allocate(bytes)?;
-        self.slots[locate(address).0].reserved = true;
+        let (number, _) = locate(address);
+        if self.is_shared(number) {
+            // A graph's memory stays its own.
+            return Some(address);
+        }
+        self.slots[number].reserved = true;
         self.free(address).ok()?;
         Some(address)
     }
@@ -204,6 +232,9 @@ impl Memory {
         let now = self.now.clone();
         let room = self.budget - self.in_use;
         let (number, _) = locate(address);
+        if self.is_shared(number) {
+            return Some(());
+        }
         let slot = self.slots.get(number)?;
         if slot.live || !slot.reserved || slot.bytes > room {
             return None;
@@ -314,6 +345,11 @@ impl Memory {
 
     fn address(&self, number: usize) -> u64 {
         self.ordinal << (SLOT_BITS + NUMBER_BITS) | (number as u64) << SLOT_BITS | BASE
+    }
+
+    /// Whether a slot is that of the pages that allocations share.
+    fn is_shared(&self, number: usize) -> bool {
+        number == SHARED && self.pages.is_some()
     }
 
     fn is_live(&self, address: u64, number: usize) -> bool {

@@ -55,6 +55,12 @@ impl ShadowedBuffer {
         Some(Self { data: Bytes::pretended(length)?, undefined, ..Self::default() })
     }
 
+    /// Adds zeros, which count as written, up to `length` bytes.
+    pub fn grow(&mut self, length: usize) {
+        self.data.grow(length);
+        self.undefined = ByteSet::empty(length);
+    }
+
     /// Whether its bytes are pretended.
     pub fn is_pretended(&self) -> bool {
         matches!(self.data, Bytes::Pretended(_))

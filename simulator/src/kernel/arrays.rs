@@ -32,11 +32,18 @@ struct Array {
 #[derive(Debug, Default)]
 pub struct Arrays {
     list: Vec<Array>,
+    /// Whether they lie side by side, as on a GPU, where an access past the end of one hits the next.
+    joined: bool,
     /// Bytes of all.
     pub bytes: u32,
 }
 
 impl Arrays {
+    /// No arrays. `joined`: they will lie side by side.
+    pub fn new(joined: bool) -> Self {
+        Self { joined, ..Self::default() }
+    }
+
     /// Puts an array after the others and returns its address. All together may have `most` bytes.
     pub fn place(&mut self, name: &str, bytes: u32, align: u32, most: u32) -> Result<u64, String> {
         let start = self.bytes.checked_next_multiple_of(align);
@@ -56,7 +63,8 @@ impl Arrays {
         if self.list.len() == MOST_ARRAYS {
             return Err(format!("more than {MOST_ARRAYS} arrays of shared or local memory"));
         }
-        let base = (self.list.len() as u32) << SLOT_BITS | BASE | (start % ALIGNED);
+        let own = (self.list.len() as u32) << SLOT_BITS | BASE | (start % ALIGNED);
+        let base = if self.joined { start } else { own };
         self.list.push(Array { name: short(name).to_string(), base, start, bytes });
         Ok(u64::from(base))
     }
@@ -65,6 +73,9 @@ impl Arrays {
     /// ends where that memory does.
     #[inline]
     pub fn find(&self, address: u64, bytes: u32) -> Option<usize> {
+        if self.joined {
+            return usize::try_from(address).ok();
+        }
         let array = self.list.get((address >> SLOT_BITS) as usize)?;
         let offset = (address as u32).wrapping_sub(array.base);
         let inside = offset.checked_add(bytes)? <= array.bytes;

@@ -23,16 +23,18 @@ const DEPTH: usize = 16;
 
 /// Decodes the kernel `function` of `module`, whose text is `text`. `addresses` has the addresses of the module's variables.
 ///
-/// Device functions are inlined, and registers hold their parameters. That is not possible if a function calls itself, is called by
+/// `joined`: its arrays of shared and of local memory lie side by side. Device functions are inlined, and registers hold their parameters. That is not possible if a function calls itself, is called by
 /// its address, or reads a parameter in other pieces than it was written: then memory holds all parameters.
 pub fn decode(
     text: &str,
     module: &Module,
     function: &Function,
     addresses: &HashMap<String, u64>,
+    joined: bool,
 ) -> Result<Kernel, String> {
     let decoded = |in_memory: bool| {
         let mut decoder = Decoder::new(text, module, addresses, in_memory);
+        (decoder.shared_arrays, decoder.local_arrays) = (Arrays::new(joined), Arrays::new(joined));
         let kernel = decoder.kernel(function);
         (kernel, decoder.needs_memory)
     };

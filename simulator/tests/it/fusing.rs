@@ -25,7 +25,7 @@ fn result((name, bytes, x, c, _): Numbers, body: &str) -> u64 {
 }
 
 #[test]
-fn a_product_that_one_sum_alone_uses_is_not_rounded() {
+fn a_product_that_only_a_sum_uses_is_not_rounded() {
     let sign = |(_, bytes, .., rest): Numbers| rest | 1 << (8 * bytes - 1);
     for of in [SINGLE, DOUBLE, HALF, BRAIN] {
         let rest = of.4;
@@ -36,9 +36,24 @@ fn a_product_that_one_sum_alone_uses_is_not_rounded() {
 }
 
 #[test]
-fn of_two_products_the_first_is_not_rounded() {
-    let body = "mul.T %p, %x, %y;\nmul.T %q, %x, %y;\nsub.T %d, %p, %q;";
-    assert_eq!(result(SINGLE, body), SINGLE.4);
+fn a_product_that_several_sums_use_is_rounded_in_none_of_them() {
+    let body = "mul.T %p, %x, %y;\nsub.T %d, %p, %c;\nsub.T %e, %c, %p;\nadd.T %d, %d, %e;\nsub.T %d, %d, %e;";
+    assert_eq!(result(SINGLE, body), SINGLE.4, "d + e is 0, and d - e - e");
+}
+
+#[test]
+fn of_two_products_the_first_term_is_not_rounded_or_else_the_one_with_fewer_uses() {
+    let products = "mul.T %p, %x, %y;\nmul.T %q, %x, %y;\n";
+    let minus = SINGLE.4 | 1 << 31;
+    for (sums, rest) in [
+        ("sub.T %d, %p, %q;", SINGLE.4),
+        ("sub.T %d, %q, %p;", SINGLE.4),
+        // q is not rounded, p is, and so x y - c is 0.
+        ("sub.T %e, %p, %q;\nsub.T %d, %p, %c;", 0),
+        ("sub.T %e, %p, %q;\nadd.T %d, %e, %e;\nsub.T %d, %d, %e;\nsub.T %e, %p, %c;", minus),
+    ] {
+        assert_eq!(result(SINGLE, &format!("{products}{sums}")), rest, "{sums}");
+    }
 }
 
 #[test]
@@ -47,6 +62,11 @@ fn any_other_product_is_rounded() {
         ("it has a rounding modifier", "mul.rn.T %p, %x, %y;\nsub.T %d, %p, %c;"),
         ("the sum has one", "mul.T %p, %x, %y;\nsub.rn.T %d, %p, %c;"),
         ("something else uses it", "mul.T %p, %x, %y;\nsub.T %d, %p, %c;\nmax.T %e, %p, %x;"),
+        (
+            "another sum that uses it is in another block",
+            "mul.T %p, %x, %y;\nsub.T %d, %p, %c;\nbra NEXT;\nNEXT:\nsub.T %e, %p, %c;",
+        ),
+        ("both terms are the same product", "mul.T %p, %x, %y;\nsub.T %d, %p, %p;"),
         ("it is in another block", "mul.T %p, %x, %y;\nbra NEXT;\nNEXT:\nsub.T %d, %p, %c;"),
         ("a factor is another number then", "mul.T %p, %x, %y;\nmov.b32 %y, %c;\nsub.T %d, %p, %c;"),
     ];

@@ -10,6 +10,7 @@ mod forms;
 mod front_end;
 mod fusing;
 mod gathers;
+mod hardware;
 mod lifetime;
 mod machine;
 mod matrices;

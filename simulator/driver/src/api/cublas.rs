@@ -15,6 +15,7 @@ use crate::objects::libraries::gemm::{Matrix, Output, Shape, multiply};
 use crate::objects::process::call;
 use crate::objects::reports::report;
 use crate::objects::streams::happens_before::Key;
+use crate::objects::streams::per_thread::resolved;
 use device_record::{Detail, Fault};
 use half::{bf16, f16};
 use simulator::Device;
@@ -148,7 +149,7 @@ unsafe fn run(
         return refuse("factors of cuBLAS on the device");
     }
     // SAFETY: the caller's promise.
-    unsafe { submit(driver, (context, stream), name, arguments, Output::default(), compute, factors) }
+    unsafe { submit(driver, (context, resolved(stream)), name, arguments, Output::default(), compute, factors) }
 }
 
 /// Submits a product to a stream, in the type of computation `compute`.

@@ -19,6 +19,7 @@ use crate::objects::libraries::dnn::{Description, Handle, Layout};
 use crate::objects::libraries::element::Element;
 use crate::objects::process::call;
 use crate::objects::reports::report;
+use crate::objects::streams::per_thread::resolved;
 use simulator::{Device, Fault};
 use std::ffi::c_void;
 
@@ -152,7 +153,7 @@ fn submit(
         return Ok(());
     }
     let name = driver.calling;
-    driver.submit_library((context, stream), name, accesses, work).map_err(|_| EXECUTION_FAILED)
+    driver.submit_library((context, resolved(stream)), name, accesses, work).map_err(|_| EXECUTION_FAILED)
 }
 
 /// Writes the workspace. What is in it afterwards is nobody's business.

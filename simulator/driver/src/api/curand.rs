@@ -7,6 +7,7 @@ use crate::objects::libraries::generator::Generator;
 use crate::objects::libraries::philox::Philox;
 use crate::objects::process::call;
 use crate::objects::reports::trace;
+use crate::objects::streams::per_thread::resolved;
 use std::ffi::{c_uint, c_ulonglong};
 
 const NOT_INITIALIZED: Code = 101;
@@ -78,7 +79,7 @@ fn generate<const N: usize>(
     mut draw: impl FnMut(&mut Philox) -> [[u8; N]; 2] + Send + 'static,
 ) -> Result<(), Code> {
     let generator = generator_of(driver, handle)?;
-    let key = (generator.context, generator.stream);
+    let key = (generator.context, resolved(generator.stream));
     let name = driver.calling;
     let submitted = driver.submit(key, move |driver, stream| {
         let generator = driver.generators.get_mut(handle).ok_or(INVALID_HANDLE)?;

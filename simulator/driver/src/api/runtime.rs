@@ -11,6 +11,7 @@ use crate::objects::codes::Code;
 use crate::objects::contexts::context;
 use crate::objects::driver::Driver;
 use crate::objects::process::call;
+use crate::objects::streams::per_thread;
 use std::cell::Cell;
 use std::ffi::c_int;
 
@@ -38,6 +39,14 @@ pub(super) fn select(driver: &mut Driver, device: c_int) -> Result<(), Code> {
     }
     context::make_current(handle);
     Ok(())
+}
+
+/// The default stream that all threads share (`cudaStreamLegacy`).
+const LEGACY: usize = 1;
+
+/// The stream that a function of this name in `_ptsz` means: programs that call it are compiled for default streams of threads.
+fn own_default(stream: usize) -> usize {
+    if stream == 0 { per_thread::HANDLE } else { stream }
 }
 
 /// Ensures that a context is current.

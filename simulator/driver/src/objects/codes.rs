@@ -67,6 +67,8 @@ pub const CAPTURE_UNJOINED: Code = 904;
 pub const CAPTURE_ISOLATION: Code = 905;
 /// The legacy stream would depend on captured work.
 pub const CAPTURE_IMPLICIT: Code = 906;
+/// A kernel did not end in time.
+pub const LAUNCH_TIMEOUT: Code = 702;
 /// The event was recorded in a capture.
 pub const CAPTURED_EVENT: Code = 907;
 /// Another thread began the capture.
@@ -85,7 +87,7 @@ pub fn of(kind: Kind) -> Code {
         // An illegal instruction: a lane that is not in its own member mask.
         Kind::Barrier => 715,
         // A device without a watchdog hangs instead; only the simulator has a time limit.
-        Kind::Deadlock | Kind::Budget | Kind::Loop => 702,
+        Kind::Deadlock | Kind::Budget | Kind::Loop => LAUNCH_TIMEOUT,
         Kind::InvalidFree => INVALID_VALUE,
         // Hardware goes on after these, and so does the launch.
         Kind::Uninitialized | Kind::Race | Kind::StreamRace | Kind::Arithmetic | Kind::Sampled => SUCCESS,

@@ -11,6 +11,7 @@ use crate::objects::driver::Driver;
 use crate::objects::reports::{coverage, report};
 use crate::objects::settings::Delivery;
 use crate::objects::streams::happens_before::Key;
+use crate::objects::streams::per_thread;
 use device_record::Fault;
 use simulator::Device;
 use std::collections::HashMap;
@@ -140,9 +141,9 @@ impl Driver {
         }
     }
 
-    /// A stream with its context.
+    /// The stream of a handle, with its context.
     pub(crate) fn key(&self, stream: usize) -> Result<Key, Code> {
-        Ok((self.stream_context(stream)?, stream))
+        Ok((self.stream_context(stream)?, per_thread::resolved(stream)))
     }
 
     /// The current context, unless its error was delivered.

@@ -13,6 +13,7 @@ use crate::objects::memory::pinned::Pinned;
 use crate::objects::memory::pool::Pool;
 use crate::objects::modules::module::{Function, Module};
 use crate::objects::modules::module_overrides::ModuleOverride;
+use crate::objects::reports::report;
 use crate::objects::settings::inject::Injection;
 use crate::objects::settings::wedge::Wedge;
 use crate::objects::settings::{Delivery, Settings};
@@ -87,6 +88,9 @@ pub struct Driver {
 impl Driver {
     pub(crate) fn new(settings: Settings, malformed: bool) -> Self {
         let Settings { config, delivery, injection, visible, held, wedge, overrides } = settings;
+        if config.hardware {
+            report::be_silent();
+        }
         Self {
             contexts: (0..config.devices).map(|_| None).collect(),
             config,

@@ -3,7 +3,7 @@
 pub mod kernel_node;
 pub mod multiprocessor;
 
-use crate::objects::codes::{COOPERATIVE_LAUNCH_TOO_LARGE, Code, INVALID_HANDLE, INVALID_VALUE};
+use crate::objects::codes::{self, COOPERATIVE_LAUNCH_TOO_LARGE, Code, INVALID_HANDLE, INVALID_VALUE, LAUNCH_TIMEOUT};
 use crate::objects::contexts::context::Health;
 use crate::objects::driver::{Driver, Task};
 use crate::objects::kernels::kernel_node::{KernelNode, Size, THREADS, fits, parameters};
@@ -41,11 +41,12 @@ impl Driver {
             return Err(INVALID_HANDLE);
         }
         self.context_of(stream)?;
+        let key = self.key(stream)?;
         // SAFETY: the caller's promise.
         let kernel = unsafe { self.kernel_node(function, size, values)? };
-        match self.valid_capture((context, stream))? {
-            Some(capture) => capture.add((context, stream), Task::Kernel(Arc::new(kernel))),
-            None => self.run_in_order((context, stream), move |driver, stream| driver.execute(&kernel, stream)),
+        match self.valid_capture(key)? {
+            Some(capture) => capture.add(key, Task::Kernel(Arc::new(kernel))),
+            None => self.run_in_order(key, move |driver, stream| driver.execute(&kernel, stream)),
         }
     }
 
@@ -102,6 +103,10 @@ impl Driver {
         self.record_work(stream, &touched, &name);
         match result {
             Ok(()) => Ok(()),
+            Err(fault) if self.config.hardware && codes::of(fault.kind) == LAUNCH_TIMEOUT => {
+                self.context(stream.0)?.health = Health::Hanging;
+                Ok(())
+            }
             Err(fault) => self.fault(stream.0, &fault),
         }
     }

@@ -177,7 +177,8 @@ impl Driver {
     ) -> Result<(), Code> {
         let (key, calling) = (self.key(stream)?, self.calling);
         let is_captured = self.valid_capture(key)?.is_some();
-        if !is_captured {
+        // A copy of nothing waits for nothing.
+        if !is_captured && bytes > 0 {
             self.wait(stream)?;
         }
         let to = to.expose_provenance();
@@ -187,7 +188,7 @@ impl Driver {
             unsafe { driver.download_now(ptr::with_exposed_provenance_mut(to), from, bytes, key, calling) }
         })?;
         if !is_captured && bytes > 0 {
-            self.happens_before.synchronize(key.0, Some(stream));
+            self.happens_before.synchronize(key.0, Some(key.1));
         }
         Ok(())
     }

@@ -1,5 +1,6 @@
 //! Loads modules, and finds the functions in them.
 
+mod compile_time;
 pub mod image;
 pub mod linked_kernels;
 pub mod module;
@@ -21,7 +22,12 @@ impl Driver {
     /// Loads a module of the program, or what the user put in its place.
     pub(crate) fn load_in_place_of(&mut self, own: Cow<str>) -> Result<usize, Code> {
         let overrides = mem::take(&mut self.overrides);
-        let loaded = module_overrides::in_place_of(own, &overrides).and_then(|ptx| self.load(&ptx));
+        let loaded = module_overrides::in_place_of(own, &overrides).and_then(|ptx| {
+            if self.config.hardware {
+                compile_time::pass(&ptx);
+            }
+            self.load(&ptx)
+        });
         self.overrides = overrides;
         loaded
     }

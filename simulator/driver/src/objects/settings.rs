@@ -16,7 +16,7 @@ use crate::objects::modules::module_overrides::{self, ModuleOverride};
 use crate::objects::settings::inject::Injection;
 use crate::objects::settings::visible::visible;
 use crate::objects::settings::wedge::Wedge;
-use simulator::Config;
+use simulator::{Checks, Config};
 use std::path::Path;
 use std::str::FromStr;
 
@@ -87,6 +87,7 @@ pub fn settings(read: impl Fn(&str) -> Option<String>) -> Result<Settings, Strin
     let memory = of.mebibytes("SNUFFER_SIM_MEMORY", 1)?.unwrap_or(default.memory);
     let held = of.mebibytes("SNUFFER_SIM_HELD", 0)?.unwrap_or(0).min(memory);
     let (jitter, jitter_varies) = of.get("SNUFFER_SIM_JITTER", jitter)?.unzip();
+    let hardware = of.number("SNUFFER_SIM_HARDWARE", 0, 1)?.is_some_and(|one| one == 1);
     let config = Config {
         devices: visible.len(),
         memory: memory - held,
@@ -95,7 +96,12 @@ pub fn settings(read: impl Fn(&str) -> Option<String>) -> Result<Settings, Strin
             .number("SNUFFER_SIM_SMS", 1, 1 << 16)?
             .map_or(default.multiprocessors, |count| count as u32),
         budget: of.number("SNUFFER_SIM_BUDGET", 1, u64::MAX)?.unwrap_or(default.budget),
-        checks: of.get("SNUFFER_SIM_CHECKS", str::parse)?.unwrap_or(default.checks),
+        checks: of.get("SNUFFER_SIM_CHECKS", str::parse)?.unwrap_or(if hardware {
+            Checks::NONE
+        } else {
+            default.checks
+        }),
+        hardware,
         jitter,
         jitter_varies: jitter_varies.unwrap_or(false),
         pretend: of.mebibytes("SNUFFER_SIM_PRETEND", 1)?,

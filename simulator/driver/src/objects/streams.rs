@@ -3,6 +3,7 @@
 
 pub mod deferred;
 pub mod happens_before;
+pub mod per_thread;
 pub mod stream;
 
 use crate::objects::codes::{CAPTURE_ISOLATION, CAPTURE_MERGE, CAPTURED_EVENT, Code, INVALID_HANDLE, NOT_READY};
@@ -22,7 +23,7 @@ use std::time::Instant;
 impl Driver {
     /// Whether a stream and the default stream wait for each other.
     pub(crate) fn is_blocking(&self, stream: usize) -> bool {
-        stream == 2 || self.streams.get(stream).is_some_and(|stream| stream.blocking)
+        per_thread::is_one(stream) || self.streams.get(stream).is_some_and(|stream| stream.blocking)
     }
 
     /// Runs work of a stream: now, or after the functions of the host that are before it.
@@ -109,6 +110,14 @@ impl Driver {
         }
     }
 
+    /// Forgets the streams of threads that have ended. Their work goes on.
+    fn forget_ended_threads(&mut self) {
+        for stream in per_thread::take_ended() {
+            self.happens_before.retire_in_all_contexts(stream);
+            self.forget_destroyed();
+        }
+    }
+
     /// Whether a stream has done all its work.
     pub(crate) fn is_idle(&mut self, stream: Key) -> bool {
         self.unfinished(|driver| driver.known(stream)).is_empty()
@@ -149,6 +158,7 @@ impl Driver {
         if !self.config.checks.streams {
             return;
         }
+        self.forget_ended_threads();
         if self.acting.is_none() {
             self.happens_before.begin(key, self.is_blocking(key.1));
         }
@@ -164,7 +174,7 @@ impl Driver {
         let key = self.key(stream)?;
         self.check_wait(key)?;
         self.await_stream(key)?;
-        self.happens_before.synchronize(key.0, Some(stream));
+        self.happens_before.synchronize(key.0, Some(key.1));
         self.context(key.0)?.synchronize()
     }
 

@@ -24,6 +24,11 @@ fn unordered_work_of_two_streams_is_reported() {
         ("behind a function of the host, and an event", false),
         ("wait", false),
         ("one stream", false),
+        ("own streams of two threads", true),
+        ("own streams of two threads, and a wait", false),
+        ("own stream of a thread that has ended", true),
+        ("own stream of a thread, and the stream that all share", false),
+        ("two handles of the stream that all share", false),
         ("freed", false),
         ("freed, and allocated in stream order", true),
     ] {
@@ -56,6 +61,9 @@ fn play(scene: &str) {
         assert_eq!(cuStreamCreate(&raw mut second, 1), 0);
         assert_eq!(cuEventCreate(&raw mut event, 2), 0);
     }
+    if let Some(one) = scene.strip_prefix("own stream").or(scene.strip_prefix("two handles")) {
+        return play_with_default_streams(one, memory);
+    }
     if scene.starts_with("behind a function") {
         assert_eq!(unsafe { cuLaunchHostFunc(first, Some(linger), ptr::null_mut()) }, 0);
     }
@@ -83,6 +91,51 @@ fn play(scene: &str) {
     let stream = if scene == "one stream" { first } else { second };
     assert_eq!(unsafe { cuMemcpyDtoHAsync_v2(ptr::from_mut(&mut word).cast(), memory, 4, stream) }, 0);
     assert_eq!(word, 0x0101_0101);
+}
+
+/// The handles of default streams: the one that all threads share, twice, and the thread's own.
+const SHARED: usize = 0;
+const LEGACY: usize = 1;
+const OWN: usize = 2;
+
+/// Fills memory in one default stream and reads it in another, as an H200 orders them.
+fn play_with_default_streams(scene: &str, memory: u64) {
+    let read = |stream: usize| {
+        let mut word = 0_u32;
+        assert_eq!(unsafe { cuMemcpyDtoHAsync_v2(ptr::from_mut(&mut word).cast(), memory, 4, stream) }, 0);
+    };
+    let in_thread = |work: &(dyn Fn() + Sync)| {
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                with_device(WELL);
+                work();
+            });
+        });
+    };
+    let fill = |stream: usize| assert_eq!(cuMemsetD8Async(memory, 1, 4, stream), 0);
+    match scene {
+        "s of two threads" => {
+            fill(OWN);
+            in_thread(&|| read(OWN));
+        }
+        "s of two threads, and a wait" => {
+            fill(OWN);
+            assert_eq!(cuStreamSynchronize(OWN), 0);
+            in_thread(&|| read(OWN));
+        }
+        " of a thread that has ended" => {
+            in_thread(&|| fill(OWN));
+            read(OWN);
+        }
+        " of a thread, and the stream that all share" => {
+            in_thread(&|| fill(OWN));
+            read(SHARED);
+        }
+        _ => {
+            fill(SHARED);
+            read(LEGACY);
+        }
+    }
 }
 
 #[test]

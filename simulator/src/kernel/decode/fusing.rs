@@ -1,9 +1,11 @@
 //! Products and sums that become one instruction. `ptxas` fuses them where neither has a rounding modifier (PTX ISA 9.7.3.3) and nothing
-//! else uses the product: an H200 computes the recorded vectors so.
+//! but sums in the same block uses the product: that of CUDA 13.0 for `sm_90a`, as `nvdisasm` shows it, and an H200 computes the recorded
+//! vectors so. Not followed here: `neg` and `mov` between the two, sums under a predicate, and forms with `.ftz` or `.sat`.
 
 use super::{Decoder, Item};
 use crate::isa::Three;
 use crate::kernel::{Inst, Op, Register, ZERO};
+use std::collections::{HashMap, HashSet};
 
 /// A sum and a product that is a term of it.
 pub(super) struct Fusing {
@@ -17,7 +19,7 @@ pub(super) struct Fusing {
 }
 
 impl Decoder<'_> {
-    /// Fuses each product that only the sum uses, and that is computed in the same block.
+    /// Fuses each product that only sums use, all of them in its block, with every one of these sums.
     pub(super) fn fuse_products(&mut self) {
         let mut uses = vec![0_usize; self.names.count()];
         let mut count = |register: &Register| uses[*register as usize] += 1;
@@ -28,24 +30,49 @@ impl Decoder<'_> {
         }
         self.lists.iter().flatten().for_each(&mut count);
         self.matrices.iter().flat_map(|matrix| &matrix.registers).for_each(&mut count);
-        for Fusing { product, sum, term, fused } in std::mem::take(&mut self.fusing) {
-            let (Item::Inst(of_product), Item::Inst(of_sum)) = (&self.items[product], &self.items[sum]) else {
+        let mut all = std::mem::take(&mut self.fusing);
+        all.retain(|fusing| self.is_possible(fusing));
+        let mut sums: HashMap<usize, usize> = HashMap::new();
+        for fusing in &all {
+            *sums.entry(fusing.product).or_default() += 1;
+        }
+        let uses_of = |product: usize| self.product(product).map_or(0, |product| uses[product.d as usize]);
+        let mut fused: HashSet<usize> =
+            sums.into_iter().filter(|(at, sums)| uses_of(*at) == *sums).map(|(at, _)| at).collect();
+        for pair in all.windows(2) {
+            let [one, other] = [pair[0].product, pair[1].product];
+            if pair[0].sum == pair[1].sum && fused.contains(&one) && fused.contains(&other) {
+                // Of two products, one is rounded: the one with more uses, or else the second. Twice the same is twice rounded.
+                fused.remove(if uses_of(other) < uses_of(one) { &one } else { &other });
+            }
+        }
+        for Fusing { product, sum, term, fused: of } in all.into_iter().filter(|fusing| fused.contains(&fusing.product))
+        {
+            let (Some([x, y, ..]), Item::Inst(of_sum)) = (self.product(product).map(|it| it.args), &self.items[sum])
+            else {
                 continue;
             };
-            // A sum whose other term was fused before is no sum any more.
-            let is_sum = matches!(of_sum.op, Op::Two(_));
-            let [x, y, ..] = of_product.args;
-            let stays = |item: &Item| match item {
-                Item::Label(_) => false,
-                Item::Inst(inst) => ![x, y].contains(&inst.d) && ![x, y].contains(&inst.d2) && !ends_block(inst.op),
-            };
-            if is_sum && uses[of_product.d as usize] == 1 && self.items[product + 1..sum].iter().all(stays) {
-                let inst = Inst { op: Op::Three(fused), args: [x, y, of_sum.args[1 - term], ZERO], ..*of_sum };
-                let source = of_product.source;
-                self.items[sum] = Item::Inst(inst);
+            let inst = Inst { op: Op::Three(of), args: [x, y, of_sum.args[1 - term], ZERO], ..*of_sum };
+            self.items[sum] = Item::Inst(inst);
+        }
+        for product in fused {
+            if let Some(source) = self.product(product).map(|product| product.source) {
                 self.items[product] = Item::Inst(Inst { source, ..Inst::new(Op::Nothing) });
             }
         }
+    }
+
+    fn product(&self, at: usize) -> Option<&Inst> {
+        if let Item::Inst(inst) = &self.items[at] { Some(inst) } else { None }
+    }
+
+    /// Whether the sum is in the block of the product, and the factors are still the same there.
+    fn is_possible(&self, fusing: &Fusing) -> bool {
+        let Some([x, y, ..]) = self.product(fusing.product).map(|product| product.args) else { return false };
+        self.items[fusing.product + 1..fusing.sum].iter().all(|item| match item {
+            Item::Label(_) => false,
+            Item::Inst(inst) => ![x, y].contains(&inst.d) && ![x, y].contains(&inst.d2) && !ends_block(inst.op),
+        })
     }
 }
 

@@ -8,6 +8,7 @@ use crate::objects::codes::Code;
 use crate::objects::driver::Driver;
 use crate::objects::libraries::blas::Blas;
 use crate::objects::process::call;
+use crate::objects::streams::per_thread::resolved;
 
 /// Runs products of one shape, one after the other. The addresses in `arguments` are those of arrays of pointers, and the size of the
 /// batch is theirs.
@@ -25,10 +26,11 @@ unsafe fn run_all(
     let [m, n, k, count] = arguments.sizes;
     let count = usize::try_from(count).map_err(|_| INVALID_VALUE)?;
     let &Blas { context, stream, .. } = driver.blas.get(handle).ok_or(NOT_INITIALIZED)?;
-    if driver.capture_of((context, stream)).is_some() {
+    let key = (context, resolved(stream));
+    if driver.capture_of(key).is_some() {
         return refuse("a capture of products whose matrices are named by pointers");
     }
-    driver.await_stream((context, stream))?;
+    driver.await_stream(key)?;
     let mut read = |at: usize| pointers(driver, name, context, arguments.matrices[at].0, count);
     let (all_a, all_b, all_c) = (read(0)?, read(1)?, read(2)?);
     for ((&a, &b), &c) in all_a.iter().zip(&all_b).zip(&all_c) {

@@ -1,6 +1,6 @@
 //! Launches of kernels that are linked into the program.
 
-use super::{ensure, runtime};
+use super::{ensure, own_default, runtime};
 use crate::api::put;
 use crate::objects::codes::{Code, INVALID_VALUE};
 use crate::objects::driver::Driver;
@@ -91,7 +91,7 @@ unsafe fn launch(
     stream: usize,
     values: *const *const c_void,
 ) -> Result<(), Code> {
-    let kernel = linked(function)?;
+    let (kernel, stream) = (linked(function)?, own_default(stream));
     ensure(driver)?;
     driver.context_of(stream)?;
     let (grid, block) = (grid.sizes, block.sizes);

@@ -1,6 +1,6 @@
 //! The runtime's memory: the driver's, on the primary contexts.
 
-use super::{ensure, runtime};
+use super::{LEGACY, ensure, own_default, runtime};
 use crate::api::put;
 use crate::objects::codes::Code;
 use std::ffi::c_int;
@@ -9,7 +9,7 @@ use std::ffi::c_int;
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cudaMalloc(address: *mut u64, bytes: usize) -> Code {
     // SAFETY: the caller's promise.
-    unsafe { cudaMallocAsync_ptsz(address, bytes, 0) }
+    unsafe { cudaMallocAsync_ptsz(address, bytes, LEGACY) }
 }
 
 /// Allocates in stream order; null for 0 bytes.
@@ -17,7 +17,7 @@ pub unsafe extern "C" fn cudaMalloc(address: *mut u64, bytes: usize) -> Code {
 pub unsafe extern "C" fn cudaMallocAsync_ptsz(address: *mut u64, bytes: usize, stream: usize) -> Code {
     runtime("cudaMallocAsync_ptsz", |driver| {
         ensure(driver)?;
-        let allocated = if bytes == 0 { 0 } else { driver.allocate(bytes, stream)? };
+        let allocated = if bytes == 0 { 0 } else { driver.allocate(bytes, own_default(stream))? };
         // SAFETY: the caller's promise.
         unsafe { put(address, allocated) }
     })
@@ -26,8 +26,8 @@ pub unsafe extern "C" fn cudaMallocAsync_ptsz(address: *mut u64, bytes: usize, s
 /// Frees, and waits for the device.
 #[unsafe(no_mangle)]
 pub extern "C" fn cudaFree(address: u64) -> Code {
-    let freed = cudaFreeAsync_ptsz(address, 0);
-    if freed == 0 { cudaStreamSynchronize_ptsz(0) } else { freed }
+    let freed = cudaFreeAsync_ptsz(address, LEGACY);
+    if freed == 0 { cudaStreamSynchronize_ptsz(LEGACY) } else { freed }
 }
 
 /// Frees in stream order.
@@ -35,7 +35,7 @@ pub extern "C" fn cudaFree(address: u64) -> Code {
 pub extern "C" fn cudaFreeAsync_ptsz(address: u64, stream: usize) -> Code {
     runtime("cudaFreeAsync_ptsz", |driver| {
         ensure(driver)?;
-        if address == 0 { Ok(()) } else { driver.free(address, stream) }
+        if address == 0 { Ok(()) } else { driver.free(address, own_default(stream)) }
     })
 }
 
@@ -44,7 +44,7 @@ pub extern "C" fn cudaFreeAsync_ptsz(address: u64, stream: usize) -> Code {
 pub extern "C" fn cudaMemsetAsync_ptsz(address: u64, value: c_int, bytes: usize, stream: usize) -> Code {
     runtime("cudaMemsetAsync_ptsz", |driver| {
         ensure(driver)?;
-        driver.fill(address, [value as u8], bytes, stream)
+        driver.fill(address, [value as u8], bytes, own_default(stream))
     })
 }
 
@@ -53,6 +53,6 @@ pub extern "C" fn cudaMemsetAsync_ptsz(address: u64, value: c_int, bytes: usize,
 pub extern "C" fn cudaStreamSynchronize_ptsz(stream: usize) -> Code {
     runtime("cudaStreamSynchronize_ptsz", |driver| {
         ensure(driver)?;
-        driver.wait(stream)
+        driver.wait(own_default(stream))
     })
 }

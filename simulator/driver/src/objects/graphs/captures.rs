@@ -6,7 +6,8 @@ use crate::objects::codes::{
 };
 use crate::objects::driver::{Capture, Driver, Graph, Task};
 use crate::objects::graphs::capture::Mode;
-use crate::objects::streams::happens_before::{HappensBefore, Key};
+use crate::objects::streams::happens_before::{HappensBefore, Key, LEGACY};
+use crate::objects::streams::per_thread;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -122,11 +123,12 @@ impl Driver {
 
     /// Refuses work in the legacy stream while a stream is captured that waits for it.
     fn check_implicit(&mut self, stream: Key) -> Result<(), Code> {
-        if self.captures.is_empty() || !matches!(stream.1, 0 | 1) {
+        if self.captures.is_empty() || stream.1 != LEGACY {
             return Ok(());
         }
         let blocks = |key: &Key| {
-            key.0 == stream.0 && (key.1 == 2 || self.streams.get(key.1).is_some_and(|stream| stream.blocking))
+            key.0 == stream.0
+                && (per_thread::is_one(key.1) || self.streams.get(key.1).is_some_and(|stream| stream.blocking))
         };
         let concerned: Vec<u64> = self
             .captures

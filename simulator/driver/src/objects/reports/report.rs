@@ -6,6 +6,15 @@ use device_record::{Detail, Fault, Kind, Record, Severity};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Whether the driver says no more than that of a GPU: the line of a failed assertion.
+static IS_SILENT: AtomicBool = AtomicBool::new(false);
+
+/// Has the driver say no more than that of a GPU.
+pub fn be_silent() {
+    IS_SILENT.store(true, Ordering::Relaxed);
+}
 
 /// Prints a line. It is one write, so that lines of other threads do not come between; a closed error stream is not a failure.
 pub fn print(text: &str) {
@@ -67,6 +76,12 @@ fn say(severity: Severity, fault: Fault) {
         Severity::Fault | Severity::Report => severity,
         own => own,
     };
+    if IS_SILENT.load(Ordering::Relaxed) && matches!(severity, Severity::Fault | Severity::Report | Severity::Fact) {
+        if fault.kind == Kind::Assert {
+            print(&fault.title());
+        }
+        return;
+    }
     let text = fault.to_string();
     record(&Record { severity, fault, host: host_calls::frames() });
     print(&text);

@@ -47,8 +47,8 @@ pub struct HappensBefore {
     worth_collecting: usize,
 }
 
-/// The handles of the default stream that all threads share.
-const LEGACY: [usize; 2] = [0, 1];
+/// What stands for the default stream that all threads share.
+pub const LEGACY: usize = 0;
 
 /// Marks what is in the place of a stream's handle for a path of a graph.
 const BRANCH: usize = 0xB7 << 56;
@@ -69,7 +69,7 @@ impl HappensBefore {
     pub fn known(&self, stream: Key, blocking: bool) -> Clock {
         let mut clock = self.recorded(stream);
         join(&mut clock, &self.host);
-        let legacy = |key: &Key| LEGACY.contains(&key.1);
+        let legacy = |key: &Key| key.1 == LEGACY;
         for (other, known) in &self.streams {
             let waits = legacy(&stream) && self.blocking.contains(other) || blocking && legacy(other);
             if other.0 == stream.0 && waits {

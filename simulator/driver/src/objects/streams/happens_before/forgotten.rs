@@ -1,14 +1,12 @@
 //! Forgets streams, allocations and contexts that are destroyed. Otherwise a program with a stream for each request would take ever
 //! more time and memory.
 
-use super::{BRANCH, Clock, HappensBefore, Key, knows};
+use super::{BRANCH, Clock, HappensBefore, Key, LEGACY, knows};
+use crate::objects::streams::per_thread;
 use std::collections::HashSet;
 
 /// The fewest destroyed streams that are worth looking through.
 const FEWEST_COLLECTED: usize = 16;
-
-/// The last of the default streams' handles: that of each thread's own.
-const LAST_DEFAULT: usize = 2;
 
 impl HappensBefore {
     /// Forgets the allocations that were lost with their context.
@@ -23,12 +21,21 @@ impl HappensBefore {
         self.retired.extend(branches.chain([stream]));
     }
 
+    /// The same for the stream that a thread had, in each context, until it ended.
+    pub fn retire_in_all_contexts(&mut self, stream: usize) {
+        let keys: Vec<Key> = self.streams.keys().filter(|key| key.1 == stream).copied().collect();
+        for key in keys {
+            self.retire(key);
+        }
+    }
+
     /// The same for all streams of a context, except the default ones, which the next context at its index has again. The
     /// program has waited for the context.
     pub fn retire_context(&mut self, context: usize) {
         self.synchronize(context, None);
         self.branches.retain(|(of, _), _| of.0 != context);
-        self.retired.extend(self.streams.keys().filter(|key| key.0 == context && key.1 > LAST_DEFAULT));
+        let is_default = |stream: usize| stream == LEGACY || per_thread::is_one(stream);
+        self.retired.extend(self.streams.keys().filter(|key| key.0 == context && !is_default(key.1)));
     }
 
     /// True if enough streams were destroyed to look for some to forget.

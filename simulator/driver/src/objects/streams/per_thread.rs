@@ -1,0 +1,54 @@
+//! The default stream that each thread of the program has for itself: `CU_STREAM_PER_THREAD`, and stream 0 of what is compiled
+//! for it. Nothing orders those of two threads but what orders any two streams (CUDA Driver API, Stream synchronization behavior).
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// Its handle, the same in every thread.
+pub const HANDLE: usize = 2;
+
+/// Marks what stands for a thread's own stream inside the driver, which is this and the thread's number.
+const MARK: usize = 0x2D << 56;
+
+/// How many threads have used their stream.
+static THREADS: AtomicUsize = AtomicUsize::new(0);
+
+/// The streams of threads that have ended since [`take_ended`] was asked last.
+static ENDED: Mutex<Vec<usize>> = Mutex::new(Vec::new());
+
+struct Thread(usize);
+
+impl Drop for Thread {
+    fn drop(&mut self) {
+        ENDED.lock().unwrap_or_else(PoisonError::into_inner).push(self.0);
+    }
+}
+
+thread_local! {
+    static OWN: Thread = Thread(MARK | THREADS.fetch_add(1, Ordering::Relaxed));
+}
+
+/// What stands for the stream that the calling thread means by a handle. The default stream that all threads share has two handles.
+pub fn resolved(handle: usize) -> usize {
+    match handle {
+        0..=1 => 0,
+        HANDLE => own(),
+        handle => handle,
+    }
+}
+
+/// What stands for the calling thread's stream.
+fn own() -> usize {
+    // A destructor of the thread that comes after this one still makes calls.
+    OWN.try_with(|own| own.0).unwrap_or(MARK | usize::MAX >> 8)
+}
+
+/// Whether this stands for a thread's stream.
+pub fn is_one(stream: usize) -> bool {
+    stream & (0xFF << 56) == MARK
+}
+
+/// The streams of the threads that have ended since the last call.
+pub fn take_ended() -> Vec<usize> {
+    std::mem::take(&mut *ENDED.lock().unwrap_or_else(PoisonError::into_inner))
+}
