@@ -3,6 +3,7 @@
 mod cuda_error;
 mod device_reports;
 mod place;
+mod unchecked;
 mod whole;
 
 use std::collections::BTreeMap;

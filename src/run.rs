@@ -146,6 +146,8 @@ fn attempt(op: &Op, case: &Case, device: &candle_core::Device, enter: &mut impl 
     if vars.is_empty() || outputs.iter().any(|output| !output.dtype().is_float()) {
         return Ok(Returned { outputs: read, backward: Gradients::NotAsked, tracked });
     }
+    // What the forward call has started, and nothing has waited for, must not be charged to the backward pass.
+    device.synchronize()?;
     enter(Phase::Backward);
     let backward = gradients(case, &outputs, &vars).unwrap_or_else(|error| Gradients::Rejected(refusal(&error)));
     Ok(Returned { outputs: read, backward, tracked })

@@ -88,8 +88,8 @@ pub fn command_of(device: Device, build: Build, candle: Option<&CandleUnderTest>
 pub fn simulate(command: &mut Command, device: Device) -> anyhow::Result<()> {
     if let Device::Sim(ordinal) = device {
         command.env("LD_LIBRARY_PATH", libraries()?);
-        // That is the user's choice among GPUs.
-        command.env_remove("CUDA_VISIBLE_DEVICES");
+        // That is the user's choice among GPUs, and how a stand-in for one behaves.
+        command.env_remove("CUDA_VISIBLE_DEVICES").env_remove("SNUFFER_SIM_HARDWARE");
         if std::env::var_os("SNUFFER_SIM_DEVICES").is_none() {
             // One more device, for cases that use two. A device that is never opened costs nothing.
             command.env("SNUFFER_SIM_DEVICES", ordinal.saturating_add(2).min(MAX_SIMULATED).to_string());

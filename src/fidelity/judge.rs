@@ -94,24 +94,13 @@ pub fn judge(device: &mut Simulated, case: &Case, both: &Both, counts: &mut Valu
 
 /// Why only one of the two devices can judge the case, if only one can.
 fn only_one_can(Both { simulated, other, launched }: &Both) -> Option<String> {
+    let unchecked = simulated.device_reports.only_checkers_tell(&simulated.outcome);
     let random = launched.libraries.iter().find(|function| function.starts_with(RANDOM));
     match (&simulated.outcome, &other.outcome) {
         (Outcome::Unsupported(what), _) => Some(format!("the simulated device does not support it: {what}")),
         (_, Outcome::Unsupported(what)) => Some(format!("only the simulated device supports it: {what}")),
         _ if random.is_some() => Some(format!("the simulated device draws different random numbers from {}", random?)),
-        _ if !simulated.device_reports.reports.is_empty() => {
-            let report = &simulated.device_reports.reports[0];
-            let (kind, place) = (&report.kind, &report.place);
-            Some(format!("the result is not determined, as only the simulated device reports: {kind} at {place}"))
-        }
-        // What follows from the bytes there may be another fault.
-        (Outcome::Faulted(fault), _) if fault.kind == CudaError::IllegalAddress => {
-            Some(format!("a GPU only notices a wrong address outside all mapped pages: {}", fault.place))
-        }
-        // Linked kernels end the process if a call fails.
-        (Outcome::Died(death), _) if death.stderr.contains("is out of bounds") => {
-            Some("a GPU only notices a wrong address outside all mapped pages".to_string())
-        }
+        _ if unchecked.is_some() => unchecked,
         (Outcome::Rejected(refusal), _) if refusal.message.contains("CUDA_ERROR_OUT_OF_MEMORY") => {
             Some("the devices have different amounts of memory".to_string())
         }

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Kind, Need, Needs, OracleName, Site};
 use crate::device::Device;
+use crate::outcome::CudaError;
 
 /// Identifies a finding: failures with the same signature count as one.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
@@ -95,6 +96,13 @@ impl Signature {
             Some((own, its)) => own.are_plainly(its),
             None => self.is_of_kind(other),
         }
+    }
+
+    /// Whether only a device that checks each access can be relied on to show it. Without, the case may fault, return some value, or
+    /// seem right.
+    pub fn only_checkers_tell(&self) -> bool {
+        let is_address = self.kind == Kind::Fault(CudaError::IllegalAddress);
+        is_address || self.oracle == OracleName::Checker || matches!(self.kind, Kind::Report(_))
     }
 
     /// What two wrong values of one kind need.

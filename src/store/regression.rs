@@ -109,7 +109,7 @@ pub enum Expected {
     Fails,
     /// Not fail with its signature.
     Passes,
-    /// Either.
+    /// Either: it is flaky, or only a device that checks each access can tell.
     Either,
 }
 
@@ -198,13 +198,20 @@ impl Regression {
         }
     }
 
+    /// Whether `device` cannot be relied on to show it: a GPU does not check each access.
+    pub fn is_beyond(&self, device: Device) -> bool {
+        Backend::Gpu.has(device) && self.signature.as_ref().is_some_and(Signature::only_checkers_tell)
+    }
+
     /// What it is expected to do on `platform`.
     pub fn expected(&self, place: &Platform) -> Expected {
         let is_fixed = self.fixed_in.as_ref().is_some_and(|release| place.candle >= *release);
+        let fails = || !is_fixed && self.fails.iter().any(|condition| condition.holds(place));
         match () {
             () if self.status == Status::Flaky => Expected::Either,
-            () if !is_fixed && self.fails.iter().any(|condition| condition.holds(place)) => Expected::Fails,
-            () => Expected::Passes,
+            () if !fails() => Expected::Passes,
+            () if self.is_beyond(place.device) => Expected::Either,
+            () => Expected::Fails,
         }
     }
 }

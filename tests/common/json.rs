@@ -4,6 +4,8 @@ use std::process::Command;
 
 use serde_json::Value;
 
+use crate::place;
+
 /// Checks every line against a schema, and returns the lines.
 pub fn valid(name: &str, lines: &str) -> Vec<Value> {
     let schema = schema(name);
@@ -23,8 +25,8 @@ pub fn schema(name: &str) -> Value {
 
 /// What `snuffer` prints.
 pub fn snuffer(args: &[&str]) -> String {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_snuffer"));
-    let output = command.args(args).env("SNUFFER_DEVICES", "cpu").current_dir(env!("CARGO_MANIFEST_DIR")).output();
+    let mut command = Command::new(place::snuffer());
+    let output = command.args(args).env("SNUFFER_DEVICES", "cpu").current_dir(place::root()).output();
     let output = output.expect("snuffer starts");
     assert_ne!(output.status.code(), Some(1), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).expect("text")
@@ -49,7 +51,10 @@ pub fn check(root: &Value, schema: &Value, value: &Value) -> Result<(), String> 
             "const" if value != rule => return wrong(&rule.to_string()),
             "enum" if !all().contains(value) => return wrong(&rule.to_string()),
             "const" | "enum" => {}
-            "minimum" if value.as_f64() < rule.as_f64() => return wrong(&format!("{rule} or more")),
+            // It says nothing of what is no number.
+            "minimum" if value.is_number() && value.as_f64() < rule.as_f64() => {
+                return wrong(&format!("{rule} or more"));
+            }
             "minItems" if value.as_array().map(Vec::len) < rule.as_u64().map(|least| least as usize) => {
                 return wrong(&format!("of {rule} items"));
             }

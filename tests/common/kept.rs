@@ -1,8 +1,8 @@
 //! What the repository keeps of candle's behaviour: regressions and scenarios, by name.
 
-use std::path::Path;
-
 use snuffer::store::regression::{Regression, read};
+
+use crate::place;
 
 /// The folder of the regressions.
 pub const REGRESSIONS: &str = "corpora/regressions";
@@ -18,7 +18,7 @@ pub fn scenarios() -> Vec<(String, Regression)> {
 }
 
 fn all(folder: &str, least: usize) -> Vec<(String, Regression)> {
-    let all = read(&Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)).expect(folder);
+    let all = read(&place::root().join(folder)).expect(folder);
     assert!(all.len() >= least, "{folder} has only {} cases left", all.len());
     all
 }

@@ -16,6 +16,7 @@ use snuffer::store::{Record, Store};
 
 use crate::kept::regressions;
 use crate::output::{code, text};
+use crate::place;
 use crate::plan::{Test, tests};
 
 pub const TESTS: &[Test] = tests![
@@ -23,7 +24,7 @@ pub const TESTS: &[Test] = tests![
 ];
 
 fn snuffer(store: &Path, args: &str) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_snuffer"));
+    let mut command = Command::new(place::snuffer());
     command.args(args.split(' ')).arg("--store").arg(store).env_remove("SNUFFER_DEVICES");
     command.output().expect("snuffer starts")
 }

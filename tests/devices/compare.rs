@@ -9,6 +9,7 @@ use snuffer::exec::from_here;
 use crate::candles::patched;
 use crate::json::valid;
 use crate::output::{code, text};
+use crate::place;
 use crate::plan::{Test, tests};
 
 pub const TESTS: &[Test] = tests![
@@ -17,8 +18,8 @@ pub const TESTS: &[Test] = tests![
 ];
 
 fn snuffer(store: &Path, args: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_snuffer"));
-    command.args(args).arg("--store").arg(store).current_dir(env!("CARGO_MANIFEST_DIR")).env_remove("SNUFFER_DEVICES");
+    let mut command = Command::new(place::snuffer());
+    command.args(args).arg("--store").arg(store).current_dir(place::root()).env_remove("SNUFFER_DEVICES");
     command.output().expect("snuffer starts")
 }
 

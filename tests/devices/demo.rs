@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 
 use snuffer::device::Device;
 
+use crate::place;
 use crate::plan::{Test, tests};
 
 pub const TESTS: &[Test] = tests![
@@ -14,11 +15,9 @@ pub const TESTS: &[Test] = tests![
     Each: each_step_shows_a_command_and_what_it_prints
 ];
 
-const SNUFFER: &str = env!("CARGO_BIN_EXE_snuffer");
-
 /// The demo on `device`, in `folder`, where also its temporary files are.
 fn demo(folder: &Path, device: Device, more: &[&str]) -> Command {
-    let mut command = Command::new(SNUFFER);
+    let mut command = Command::new(place::snuffer());
     command.args(["demo", "--no-open", "--device", &device.to_string()]).args(more);
     command.current_dir(folder).env("TMPDIR", folder).env("NO_COLOR", "1").env_remove("SNUFFER_FINDINGS");
     command.stdout(Stdio::piped()).stderr(Stdio::piped());

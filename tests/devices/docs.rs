@@ -1,11 +1,11 @@
 //! The table of tests by device in docs/testing.md.
 
 use std::fmt::Write;
-use std::path::Path;
 
 use snuffer::device::Device;
 
 use crate::FILES;
+use crate::place;
 use crate::plan::{File, Run, Test, tests};
 
 pub const TESTS: &[Test] = tests![Once: the_table_of_tests_by_device_is_up_to_date];
@@ -14,7 +14,7 @@ pub const TESTS: &[Test] = tests![Once: the_table_of_tests_by_device_is_up_to_da
 const START: &str = "<!-- The table: UPDATE_DOCS=1 cargo test --test devices docs -->\n";
 
 fn the_table_of_tests_by_device_is_up_to_date() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/testing.md");
+    let path = place::root().join("docs/testing.md");
     let text = std::fs::read_to_string(&path).expect("docs/testing.md");
     let (before, _) = text.split_once(START).expect("the start of the table");
     let expected = format!("{before}{START}\n{}", table());

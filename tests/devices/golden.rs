@@ -11,6 +11,7 @@ use snuffer::golden::{Recording, check, files, forms};
 use crate::json::valid;
 use crate::machine::stand_in;
 use crate::output::{code, text};
+use crate::place;
 use crate::plan::{RECORDINGS, Test, tests};
 
 pub const TESTS: &[Test] = tests![
@@ -23,8 +24,8 @@ pub const TESTS: &[Test] = tests![
 ];
 
 fn snuffer(args: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_snuffer"));
-    command.args(args).envs([stand_in()]).env_remove("SNUFFER_DEVICES");
+    let mut command = Command::new(place::snuffer());
+    command.args(args).envs(stand_in()).env_remove("SNUFFER_DEVICES");
     command.output().expect("snuffer starts")
 }
 
@@ -101,7 +102,8 @@ fn a_simulated_device_is_never_recorded_as_hardware(_: Device) {
 }
 
 fn the_recordings_of_hardware_hold_on_the_simulated_device(sim: Device) {
-    let checked = check(sim, &WorkerSpec::default(), Path::new(RECORDINGS), &|_| {}).expect("the harness survives");
+    let checked =
+        check(sim, &WorkerSpec::default(), &place::root().join(RECORDINGS), &|_| {}).expect("the harness survives");
     let checked = checked.expect("recordings");
     assert!(!checked.stand_in, "a stand-in's vectors are kept as hardware's");
     assert!(checked.failures.is_empty() && checked.vectors > 0, "{:#?}", checked.failures);

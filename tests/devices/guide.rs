@@ -6,6 +6,7 @@ use std::process::Command;
 use candle_core::{DType, Device as CandleDevice, Tensor};
 use snuffer::device::Device;
 
+use crate::place;
 use crate::plan::{Test, tests};
 
 pub const TESTS: &[Test] = tests![
@@ -23,9 +24,9 @@ struct Shown {
 fn every_command_in_a_guide_prints_what_the_guide_shows(_: Device) {
     let folder = tempfile::tempdir().expect("a folder");
     batch(&folder.path().join("batch.safetensors"));
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let root = place::root();
     for (document, least, devices, place) in [
-        ("docs/field-guide.md", 3, "cpu,sim:0", root),
+        ("docs/field-guide.md", 3, "cpu,sim:0", &*root),
         ("docs/guard.md", 3, "cpu,sim:0", folder.path()),
         ("docs/label-bug.md", 10, "sim:0", folder.path()),
     ] {
@@ -88,7 +89,8 @@ fn fits(shown: &str, line: &str) -> bool {
 /// What a shell prints that runs `command` in the folder `place`.
 fn run(command: &str, devices: &str, place: &Path) -> String {
     assert!(command.starts_with("snuffer "), "{command}");
-    let bin = Path::new(env!("CARGO_BIN_EXE_snuffer")).parent().expect("a folder");
+    let snuffer = place::snuffer();
+    let bin = snuffer.parent().expect("a folder");
     let path = format!("{}:{}", bin.display(), std::env::var("PATH").expect("a PATH"));
     let mut shell = Command::new("sh");
     shell.args(["-c", command]).env("PATH", path).env("NO_COLOR", "1").env("SNUFFER_DEVICES", devices);

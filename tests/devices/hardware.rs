@@ -17,6 +17,7 @@ use snuffer::store::Record;
 
 use crate::machine::stand_in;
 use crate::output::{code, text};
+use crate::place;
 use crate::plan::{Test, tests};
 
 use load::{
@@ -34,6 +35,7 @@ pub const TESTS: &[Test] = tests![
     a_gpu_that_cannot_be_used_is_one_line_that_says_why,
     a_hunt_with_more_workers_than_a_gpu_has_memory_for_does_not_begin,
     a_kernel_that_hangs_is_no_wedged_device,
+    a_driver_that_compiles_kernels_for_seconds_makes_no_case_late,
     a_worker_that_is_killed_twice_inside_a_kernel_costs_only_its_case,
     a_fault_is_never_charged_to_the_next_case_on_a_gpu
 ];
@@ -45,8 +47,8 @@ type Variables<'a> = &'a [(&'a str, &'a str)];
 
 /// `snuffer` with these arguments and variables on a stand-in, with `typed` as its input.
 fn snuffer(args: &[&str], variables: Variables, typed: &str) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_snuffer"));
-    command.args(args).envs([stand_in()]).env_remove("SNUFFER_DEVICES").env_remove("CUDA_VISIBLE_DEVICES");
+    let mut command = Command::new(place::snuffer());
+    command.args(args).envs(stand_in()).env_remove("SNUFFER_DEVICES").env_remove("CUDA_VISIBLE_DEVICES");
     command.envs(variables.iter().copied());
     let mut child =
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("starts");
@@ -73,7 +75,7 @@ fn cases_on(record: &Record, device: &str) -> u64 {
 
 /// A worker of the stand-in's GPU, with these variables and resources.
 fn worker(variables: &[(&'static str, &str)], limits: Limits) -> Worker {
-    let mut all = vec![stand_in()];
+    let mut all = stand_in().to_vec();
     all.extend(variables.iter().map(|(name, value)| (*name, (*value).into())));
     Worker::start(GPU, &WorkerSpec { variables: all, ..limits.into() }).expect("a worker starts")
 }
@@ -220,6 +222,23 @@ fn a_kernel_that_hangs_is_no_wedged_device(_: Device) {
     let mut worker = worker(&WITHOUT_LIMIT, limits);
     assert_eq!(outcome(&mut worker, "canary_hang"), Outcome::TimedOut(Phase::Forward));
     assert_eq!(outcome(&mut worker, "none").name(), "returned");
+}
+
+fn a_driver_that_compiles_kernels_for_seconds_makes_no_case_late(_: Device) {
+    let one = "{ dtype = \"f32\", shape = [1], values = { list = [1.0] } }";
+    let case = format!("op = \"tensor.add\"\ninputs = {{ lhs = {one}, rhs = {one} }}\n");
+    // The first worker of a process has time to load all kernels.
+    let compiled = tempfile::tempdir().expect("a folder");
+    let folder = ("CUDA_CACHE_PATH", compiled.path().to_str().expect("a path"));
+    let output = snuffer(&["replay", "-", "--device=cuda:0", "--timeout=3s"], &[folder], &case);
+    assert_eq!(code(&output), 0, "{}{}", text(&output.stdout), text(&output.stderr));
+    // A later one whose driver has kept none of them is late.
+    let limits = || Limits { deadline: Duration::from_secs(3), ..Limits::default() };
+    drop(worker(&[], limits()));
+    let empty = tempfile::tempdir().expect("a folder");
+    let mut late = worker(&[("CUDA_CACHE_PATH", empty.path().to_str().expect("a path"))], limits());
+    let outcome = late.run(&Case::parse(&case).expect("a case")).expect("the harness survives").outcome;
+    assert_eq!(outcome, Outcome::TimedOut(Phase::Forward));
 }
 
 fn a_worker_that_is_killed_twice_inside_a_kernel_costs_only_its_case(_: Device) {

@@ -10,6 +10,7 @@ use snuffer::exec::Build;
 use snuffer::exec::environment::{executable, has_gpu};
 use snuffer::store::Record;
 
+use crate::place;
 use crate::plan::{Test, tests};
 
 pub const TESTS: &[Test] = tests![
@@ -19,7 +20,7 @@ pub const TESTS: &[Test] = tests![
 
 /// A hunt on the devices that are there. Its CUDA worker will be `worker`.
 fn hunt(worker: &Path, store: &Path) -> Child {
-    Command::new(env!("CARGO_BIN_EXE_snuffer"))
+    Command::new(place::snuffer())
         .args(["hunt", "--while-setting-up", "--ops", "canary", "--seed", "1", "--time", "1s", "--json", "--store"])
         .arg(store)
         .env("SNUFFER_WORKER_CUDA", worker)

@@ -11,6 +11,7 @@ use snuffer::store::{Finding, Record, Store};
 use tempfile::TempDir;
 
 use crate::output::{code, text};
+use crate::place;
 use crate::plan::{Test, tests};
 
 pub const TESTS: &[Test] = tests![
@@ -43,7 +44,7 @@ fn edit(checkout: &Path, file: &str, from: &str, to: &str) {
 
 /// `snuffer` with a store in the checkout's folder.
 fn command(checkout: &Path, args: &str) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_snuffer"));
+    let mut command = Command::new(place::snuffer());
     command.args(args.split(' ')).arg("--store").arg(store(checkout)).env_remove("SNUFFER_DEVICES");
     command
 }

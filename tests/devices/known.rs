@@ -12,6 +12,8 @@ use snuffer::ops;
 use snuffer::oracle::Signature;
 use snuffer::store::regression::Backend;
 
+use crate::place;
+
 /// A failure.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -35,12 +37,6 @@ impl Failure {
     /// Whether it is known to happen on `device`.
     pub fn is_on(&self, device: Device) -> bool {
         self.fails.iter().any(|backend| backend.has(device))
-    }
-
-    /// Whether it may happen on `device`: what the simulated device's checkers report, a stand-in for a GPU reports, too.
-    pub fn may_be_on(&self, device: Device) -> bool {
-        let is_gpu = matches!(device, Device::Cuda(_));
-        self.is_on(device) || is_gpu && self.fails.contains(&Backend::Sim)
     }
 
     /// Removes it where it no longer happens on `device`.
@@ -122,7 +118,7 @@ fn read(name: &str) -> Vec<Failure> {
 }
 
 fn path(family: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("corpora/properties").join(format!("{family}.toml"))
+    place::root().join("corpora/properties").join(format!("{family}.toml"))
 }
 
 /// The value in one line of TOML.

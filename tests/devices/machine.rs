@@ -6,9 +6,10 @@ use std::process::Command;
 use std::sync::Mutex;
 
 use snuffer::device::Device;
-use snuffer::exec::environment::{command, has_gpu};
+use snuffer::exec::environment::{command, has_gpu, target};
 use snuffer::exec::{Build, Worker, WorkerSpec};
 
+use crate::place;
 use crate::plan::{Test, tests};
 
 pub const TESTS: &[Test] = tests![Once: a_gpu_makes_cuda_needed_and_only_the_variable_excuses_a_device];
@@ -77,11 +78,13 @@ impl Machine {
     }
 }
 
-/// The variable by which a program takes the simulated driver for the system's, and its device for a GPU.
-pub fn stand_in() -> (&'static str, OsString) {
+/// The variables by which a program takes the simulated driver for the system's, and its device for a GPU.
+pub fn stand_in() -> [(&'static str, OsString); 3] {
     let simulated = command(Device::Sim(0), Build::Checked).expect("built");
     let libraries = simulated.get_envs().find(|(name, _)| *name == "LD_LIBRARY_PATH").and_then(|(_, folder)| folder);
-    ("LD_LIBRARY_PATH", libraries.expect("a simulated device's").to_owned())
+    let libraries = libraries.expect("a simulated device's").to_owned();
+    let compiled = target().expect("known").join("stand-in-cache").into_os_string();
+    [("LD_LIBRARY_PATH", libraries), ("SNUFFER_SIM_HARDWARE", "1".into()), ("CUDA_CACHE_PATH", compiled)]
 }
 
 /// Opens `device` once, and says in a line what is missing if that fails.
@@ -105,7 +108,7 @@ fn try_open(device: Device) -> Result<(), String> {
 /// Builds the simulated device from this checkout, which takes no time if `cargo xtask` has just done it.
 fn build_simulator() -> Result<(), String> {
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    let output = cargo.args(["xtask", "simulator"]).current_dir(env!("CARGO_MANIFEST_DIR")).output();
+    let output = cargo.args(["xtask", "simulator"]).current_dir(place::root()).output();
     let output = output.map_err(|error| format!("cannot run `cargo xtask simulator`: {error}"))?;
     if output.status.success() {
         return Ok(());

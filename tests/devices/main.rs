@@ -35,6 +35,8 @@ mod matrix;
 mod missing;
 #[path = "../common/output.rs"]
 mod output;
+#[path = "../common/place.rs"]
+mod place;
 mod plan;
 mod programs;
 mod property;

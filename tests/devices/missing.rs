@@ -7,6 +7,7 @@ use std::process::Command;
 use snuffer::device::Device;
 use tempfile::TempDir;
 
+use crate::place;
 use crate::plan::{Test, tests};
 
 pub const TESTS: &[Test] = tests![
@@ -60,7 +61,7 @@ fn a_gpu_without_a_driver_fails_its_tests_in_one_line() {
 /// A search path on which the first `nvidia-smi` lists a GPU.
 fn with_nvidia_smi(folder: &TempDir) -> String {
     let tool = folder.path().join("nvidia-smi");
-    fs::copy(Path::new(env!("CARGO_MANIFEST_DIR")).join("xtask/nvidia-smi.sh"), &tool).expect("writable");
+    fs::copy(place::root().join("xtask/nvidia-smi.sh"), &tool).expect("writable");
     let executable = Command::new("chmod").arg("+x").arg(&tool).status().expect("chmod runs");
     assert!(executable.success());
     format!("{}:{}", folder.path().display(), std::env::var("PATH").expect("a PATH"))

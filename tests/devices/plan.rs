@@ -10,7 +10,7 @@ use snuffer::device::Device;
 use crate::machine::{self, Machine, Role};
 
 /// What hardware was recorded to do.
-pub const RECORDINGS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/corpora/golden");
+pub const RECORDINGS: &str = "corpora/golden";
 
 /// The tests of a file.
 pub struct File {

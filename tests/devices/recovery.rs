@@ -7,6 +7,7 @@ use snuffer::device::Device;
 use snuffer::exec::{Limits, reproduction};
 
 use crate::crates;
+use crate::place;
 use crate::plan::{Test, tests};
 
 pub const TESTS: &[Test] = tests![Each:
@@ -56,7 +57,7 @@ fn check(name: &str, device: Device) {
 
 /// The output of an example, built as its own crate: it must depend on candle alone to be easy to copy.
 fn run(name: &str, device: Device, variables: &[&str]) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples").join(name).with_extension("rs");
+    let path = place::root().join("examples").join(name).with_extension("rs");
     let source = std::fs::read_to_string(path).expect("an example");
     let (krate, argument) = match device {
         Device::Cpu => (name.to_string(), "cpu"),

@@ -90,7 +90,7 @@ fn replayed(
         let observations = executor.observe(&regression.case, deadline).expect("the harness survives");
         for surprise in surprises(regression, op, &observations, platform) {
             surprised.push(format!(
-                "{name} on {device}: {}\n  replay: target/debug/snuffer replay {REGRESSIONS}/{name} --device {device}",
+                "{name} on {device}: {}\n  replay: target/debug/snuffer replay {REGRESSIONS}/{name}/case.toml --device {device}",
                 surprise.what
             ));
         }

@@ -8,6 +8,7 @@ use snuffer::exec::Sanitizer;
 use snuffer::store::Store;
 
 use crate::machine::stand_in;
+use crate::place;
 use crate::plan::{Test, tests};
 
 pub const TESTS: &[Test] = tests![
@@ -21,15 +22,15 @@ pub const TESTS: &[Test] = tests![
 
 /// The stand-in tool.
 fn stand_in_tool() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/sanitizer/compute-sanitizer")
+    place::root().join("tests/sanitizer/compute-sanitizer")
 }
 
 /// `snuffer` on a machine whose driver is the simulated one, with the stand-in tool.
 fn snuffer(args: &[&str], variables: &[(&str, &str)]) -> (Option<i32>, String) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_snuffer"));
-    command.args(args).envs([stand_in()]).env("NO_COLOR", "1");
+    let mut command = Command::new(place::snuffer());
+    command.args(args).envs(stand_in()).env("NO_COLOR", "1");
     command.env("SNUFFER_COMPUTE_SANITIZER", stand_in_tool()).envs(variables.iter().copied());
-    let output = command.current_dir(env!("CARGO_MANIFEST_DIR")).output().expect("snuffer starts");
+    let output = command.current_dir(place::root()).output().expect("snuffer starts");
     let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
     (output.status.code(), text.concat())
 }
@@ -140,13 +141,13 @@ fn a_tool_that_cannot_be_used_is_one_line_with_what_to_do(_: Device) {
         ("sim:0", vec![], false, "a simulated device needs no --sanitizer"),
     ] {
         for subcommand in [&["replay", case][..], &["hunt", "--store", nothing, "--cases", "1"]] {
-            let mut command = Command::new(env!("CARGO_BIN_EXE_snuffer"));
+            let mut command = Command::new(place::snuffer());
             command.args(subcommand).args(["--device", device, "--sanitizer", "memcheck"]);
             command.env("SNUFFER_COMPUTE_SANITIZER", stand_in_tool()).envs(variables.iter().copied());
             if removed {
                 command.env_remove("SNUFFER_COMPUTE_SANITIZER");
             }
-            let output = command.current_dir(env!("CARGO_MANIFEST_DIR")).output().expect("snuffer starts");
+            let output = command.current_dir(place::root()).output().expect("snuffer starts");
             let stderr = String::from_utf8_lossy(&output.stderr);
             assert_eq!(output.status.code(), Some(1), "{subcommand:?} {stderr}");
             assert!(stderr.contains(said) && stderr.trim().lines().count() == 1, "{said} in {stderr}");

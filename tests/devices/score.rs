@@ -10,6 +10,7 @@ use snuffer::ops;
 use snuffer::score::{Baseline, Change, Chosen, Difference, Fate, Mutant, Plan, Subject, choose, run};
 
 use crate::json::valid;
+use crate::place;
 use crate::plan::{Test, tests};
 
 pub const TESTS: &[Test] = tests![
@@ -136,7 +137,7 @@ fn mutants_are_spread_over_kernels_and_kinds_without_equivalent_ones() {
 /// The output of `snuffer lab score` for six mutants.
 fn printed(more: &[&str]) -> String {
     let args = ["lab", "score", "--ops", "tensor.sub", "--cases", "10", "--mutants", "6", "--device", "cpu,sim:0"];
-    let output = Command::new(env!("CARGO_BIN_EXE_snuffer")).args(args).args(more).output().expect("snuffer starts");
+    let output = Command::new(place::snuffer()).args(args).args(more).output().expect("snuffer starts");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).expect("text")
 }

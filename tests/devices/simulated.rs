@@ -15,6 +15,7 @@ use snuffer::outcome::{Observation, Outcome};
 use snuffer::store::Store;
 use tempfile::TempDir;
 
+use crate::place;
 use crate::plan::{Test, tests};
 
 pub const TESTS: &[Test] = tests![Simulated:
@@ -135,7 +136,7 @@ fn a_case_with_two_devices_is_not_judged_on_one(device: Device) {
 
 /// The exit code and output of `snuffer` with these arguments when an allocation is made to fail.
 fn failing(allocation: &str, args: &[&str], typed: &str) -> (Option<i32>, String) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_snuffer"));
+    let mut command = Command::new(place::snuffer());
     command.args(args).env("SNUFFER_SIM_FAIL", allocation).env("SNUFFER_DEVICES", "sim:0");
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("snuffer starts");
     child.stdin.take().expect("a pipe").write_all(typed.as_bytes()).expect("typed");
@@ -158,7 +159,7 @@ fn libraries(device: Device) -> TempDir {
 
 fn a_lost_device_ends_a_hunt_with_3_and_the_case_is_kept(device: Device) {
     let (libraries, store) = (libraries(device), tempfile::tempdir().expect("a folder"));
-    let mut command = Command::new(env!("CARGO_BIN_EXE_snuffer"));
+    let mut command = Command::new(place::snuffer());
     command.args(["hunt", "--ops", "loss.nll", "--device", "sim:0", "--seed", "1", "--jobs", "1", "--store"]);
     command.arg(store.path()).env("SNUFFER_SIM_LIBRARY", libraries.path());
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("snuffer starts");

@@ -1,7 +1,6 @@
 //! The origin of NaN and infinities: the trace names the right call.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 use std::process::Command;
 
 use snuffer::case::{Backward, Case};
@@ -15,6 +14,7 @@ use snuffer::outcome::{Gradients, Outcome, Returned};
 use snuffer::store::regression::Regression;
 use snuffer::tensor::{DType, Tensor, Value};
 
+use crate::place;
 use crate::plan::{Test, tests};
 
 pub const TESTS: &[Test] = tests![
@@ -81,7 +81,7 @@ fn worker(device: Device) -> Worker {
 }
 
 fn scenario(name: &str) -> Case {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("corpora/scenarios/{name}.toml"));
+    let path = place::root().join(format!("corpora/scenarios/{name}.toml"));
     let text = std::fs::read_to_string(path).expect(name);
     Regression::parse(&text).expect(name).case
 }
@@ -131,10 +131,10 @@ fn what_a_case_holds_from_the_start_is_said_and_blames_no_call() {
 
 fn replay_prints_a_common_trace_of_several_devices_once(device: Device) {
     let devices = ["cpu".to_string(), device.to_string()];
-    let mut command = Command::new(env!("CARGO_BIN_EXE_snuffer"));
+    let mut command = Command::new(place::snuffer());
     command.args(["replay", "corpora/scenarios/nan-logits-in-a-loss.toml", "--trace-nan"]);
     command.args(devices.iter().flat_map(|device| ["--device", device]));
-    let output = command.current_dir(env!("CARGO_MANIFEST_DIR")).output().expect("snuffer starts");
+    let output = command.current_dir(place::root()).output().expect("snuffer starts");
     let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
     let (_, details) = stdout.split_once("verdict   pass\n").expect(&stdout);
     let on = devices.join(", ");

@@ -273,3 +273,14 @@ fn findings_of_one_function_one_kernel_or_one_answer_are_alike() {
         ]
     );
 }
+
+#[test]
+fn only_a_device_that_checks_each_access_must_show_a_read_outside_of_a_buffer() {
+    let asserts = regression("status = \"open\"\nfails = [{ device = \"cuda\" }]").expect("a regression");
+    let signature = Signature::new("tensor.embedding", OracleName::Fault, "illegal address", "index_select");
+    let reads = Regression { signature: Some(signature), ..asserts.clone() };
+    for (kept, on_gpu) in [(&asserts, Expected::Fails), (&reads, Expected::Either)] {
+        let expected = |device| kept.expected(&platform(device, "0.11.1", (9, 0)));
+        assert_eq!((expected("sim:0"), expected("cuda:0")), (Expected::Fails, on_gpu), "{:?}", kept.signature);
+    }
+}

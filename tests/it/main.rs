@@ -49,6 +49,8 @@ mod number;
 mod ops;
 #[path = "../common/output.rs"]
 mod output;
+#[path = "../common/place.rs"]
+mod place;
 mod predicates;
 mod promises;
 mod regressions;
