@@ -4,6 +4,7 @@ pub(super) mod dequantize;
 pub(super) mod embedding;
 pub(super) mod indexed_moe_forward;
 pub(super) mod matmul;
+pub(super) mod matmul_in_threads;
 pub(super) mod quantize;
 
 use super::Op;
@@ -14,5 +15,6 @@ pub(super) const OPS: &[&Op] = &[
     &embedding::EMBEDDING,
     &indexed_moe_forward::INDEXED_MOE_FORWARD,
     &matmul::MATMUL,
+    &matmul_in_threads::MATMUL_IN_THREADS,
     &quantize::QUANTIZE,
 ];
