@@ -32,7 +32,7 @@ pub fn install_driver(folder: &Path) -> anyhow::Result<PathBuf> {
     let driver = soname(driver, *version);
     fs::create_dir_all(&lib).with_context(|| format!("cannot make {}", lib.display()))?;
     // Renamed into place, so that running programs keep the library that they have loaded.
-    let (built, new) = (folder.join("simulator/driver/libcuda.so"), lib.join("new"));
+    let (built, new) = (folder.join("simulator/driver/libcuda.so"), lib.join(format!("new-{}", std::process::id())));
     fs::copy(&built, &new).with_context(|| format!("cannot copy {} to {}", built.display(), new.display()))?;
     fs::rename(new, lib.join(&driver)).with_context(|| format!("cannot replace {driver} in {}", lib.display()))?;
     for (library, version) in others {

@@ -1,5 +1,6 @@
 //! `cargo xtask dist`: the release archive. It runs on a Linux without Rust, has the simulated device, and nothing of NVIDIA.
 
+pub mod gpu;
 mod licences;
 mod nvidia;
 
@@ -22,8 +23,20 @@ const FILES: [&str; 5] = ["README.md", "CHANGELOG.md", "LICENSE-APACHE", "LICENS
 /// A case of the archive that fails on the simulated device and is refused on the CPU.
 const CASE: &str = "corpora/regressions/loss.cross_entropy/label-out-of-range-asserts/case.toml";
 
+/// Arguments of `cargo xtask dist`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Make an archive for a machine with a GPU and without Rust instead: `gpu-report` in it asks the GPU everything that only
+    /// hardware answers. Linked kernels get machine code for these architectures.
+    #[arg(long, value_name = "ARCHITECTURES", num_args = 0..=1, default_missing_value = "90a", value_delimiter = ',')]
+    gpu: Option<Vec<String>>,
+}
+
 /// Builds everything and makes the archive and its checksum. Returns 0.
-pub fn run() -> anyhow::Result<u8> {
+pub fn run(args: &Args) -> anyhow::Result<u8> {
+    if let Some(architectures) = &args.gpu {
+        return gpu::run(architectures);
+    }
     ensure!(
         Devices::ALL.can_be_simulated(),
         "archives are built on x86-64 Linux without a GPU, where the simulated device runs"
@@ -58,14 +71,7 @@ fn fill(root: &Path) -> anyhow::Result<()> {
     let (target, bin) = (target()?, root.join("bin"));
     fs::create_dir_all(&bin)?;
     for name in EXECUTABLES {
-        // Without the tables that lead to source lines, which are most of an executable.
-        succeed(
-            Command::new("strip")
-                .arg("--strip-debug")
-                .arg("-o")
-                .arg(bin.join(name))
-                .arg(target.join("debug").join(name)),
-        )?;
+        strip(&target.join("debug").join(name), &bin.join(name))?;
     }
     describe_commands(root)?;
     copy(&target.join(DRIVER), &root.join(DRIVER))?;
@@ -73,6 +79,11 @@ fn fill(root: &Path) -> anyhow::Result<()> {
         copy(Path::new(file), &root.join(file))?;
     }
     licences::collect(&root.join("licences"))
+}
+
+/// Copies an executable without the tables that lead to source lines, which are most of it.
+fn strip(from: &Path, to: &Path) -> anyhow::Result<()> {
+    succeed(Command::new("strip").arg("--strip-debug").arg("-o").arg(to).arg(from))
 }
 
 /// Writes the man pages, and the scripts by which shells complete commands.

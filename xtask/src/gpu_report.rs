@@ -1,24 +1,25 @@
-//! `cargo xtask gpu-report`: everything that only a machine with a GPU can answer, within an hour, as one document.
+//! `cargo xtask gpu-report`: everything that only a machine with a GPU can answer, within a budget, as one document.
 //!
-//! Each question's output is kept. A run that was stopped goes on with the first question that has no answer yet.
+//! Each question's output is kept. A run that was stopped goes on with the first question that has no answer yet. The archive of
+//! `cargo xtask dist --gpu` has the same command, for machines without Rust.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, ensure};
+use anyhow::Context;
 use snuffer_toolkit::Toolkit;
 use wait_timeout::ChildExt;
 
 use self::questions::{By, QUESTIONS, Question};
+use crate::dist;
 use crate::set_up::{self, Devices};
-use crate::shell::{cargo, say, target};
+use crate::shell::{say, target};
 
+mod each_test;
 mod questions;
 
-/// How long all questions together may take.
-const BUDGET: Duration = Duration::from_secs(3600);
 /// How many of the last lines of an output the document shows.
 const SHOWN: usize = 40;
 
@@ -34,6 +35,45 @@ pub struct Args {
     /// Repeat questions that already have an answer.
     #[arg(long)]
     again: bool,
+    /// How many seconds all questions together may take; the most important come first.
+    #[arg(long, default_value_t = 3600)]
+    budget: u64,
+    /// Use the programs of an unpacked archive.
+    #[arg(long, hide = true)]
+    pub unpacked: bool,
+}
+
+/// What the questions are asked with.
+struct Tools {
+    toolkit: Toolkit,
+    /// The tests of devices.
+    tests: PathBuf,
+}
+
+impl Tools {
+    /// Those of the unpacked archive in this folder, or of the checkout, built first.
+    fn of(args: &Args) -> anyhow::Result<Self> {
+        let lacks = "this machine lacks a GPU or a CUDA toolkit, and the questions need both";
+        let toolkit = Toolkit::installed().context(lacks)?;
+        if args.unpacked {
+            return Ok(Self { toolkit, tests: target()?.join("debug/deps/devices") });
+        }
+        let toolkit = set_up::everything(Devices::ALL)?.toolkit.context("the toolkit was there a moment ago")?;
+        Ok(Self { toolkit, tests: dist::gpu::tests()? })
+    }
+
+    /// Gives a command the toolkit, and the libraries that its workers need: a program that was built elsewhere names none.
+    fn equip(&self, command: &mut Command) -> anyhow::Result<()> {
+        self.toolkit.equip(command)?;
+        if let Toolkit::Installed(home) = &self.toolkit {
+            let own = std::env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
+            let libraries = ["lib64", "targets/x86_64-linux/lib"].map(|folder| home.join(folder));
+            command.env("LD_LIBRARY_PATH", std::env::join_paths(std::env::split_paths(&own).chain(libraries))?);
+        }
+        // What the driver compiles of candle's kernels, and of each mutant, has to stay.
+        command.env("CUDA_CACHE_MAXSIZE", "4294967296").env("NO_COLOR", "1");
+        Ok(())
+    }
 }
 
 /// What became of a question.
@@ -46,8 +86,7 @@ enum Answer {
 
 /// Asks every question, and writes the document.
 pub fn run(args: &Args) -> anyhow::Result<u8> {
-    ensure!(Toolkit::installed().is_some(), "this machine lacks a GPU or a CUDA toolkit, and the questions need both");
-    let toolkit = set_up::everything(Devices::ALL)?.toolkit.context("the toolkit was there a moment ago")?;
+    let tools = Tools::of(args)?;
     let folder = target()?.join("gpu-report").join(if args.short { "short" } else { "long" });
     // Commands are shown, so their paths are those that a person types.
     let folder = folder.strip_prefix(std::env::current_dir()?).map(Path::to_path_buf).unwrap_or(folder);
@@ -66,8 +105,8 @@ pub fn run(args: &Args) -> anyhow::Result<u8> {
     let begun = Instant::now();
     let mut answers = Vec::new();
     for question in QUESTIONS {
-        let left = BUDGET.saturating_sub(begun.elapsed());
-        answers.push((question, answer(question, args.short, &folder, left, &toolkit)?));
+        let left = Duration::from_secs(args.budget).saturating_sub(begun.elapsed());
+        answers.push((question, answer(question, args.short, &folder, left, &tools)?));
         // Written after each answer: a run that is stopped leaves what it has.
         write(&args.into, &answers, &folder, &version, args.short)?;
     }
@@ -88,13 +127,7 @@ pub fn run(args: &Args) -> anyhow::Result<u8> {
 }
 
 /// Asks a question, unless its answer is kept.
-fn answer(
-    question: &Question,
-    short: bool,
-    folder: &Path,
-    left: Duration,
-    toolkit: &Toolkit,
-) -> anyhow::Result<Answer> {
+fn answer(question: &Question, short: bool, folder: &Path, left: Duration, tools: &Tools) -> anyhow::Result<Answer> {
     let kept = folder.join(question.name).with_extension("ended");
     if let Ok(text) = fs::read_to_string(&kept) {
         let mut numbers = text.split_whitespace().map(str::parse::<u64>);
@@ -105,26 +138,34 @@ fn answer(
     if let Some(tool) = question.needs.filter(|tool| !runs(tool)) {
         return Ok(Answer::NotAsked(format!("{tool} is missing")));
     }
-    if left < Duration::from_secs(30) {
-        return Ok(Answer::NotAsked("the hour is over; run the command again to continue".to_string()));
+    if left < Duration::from_secs(10) {
+        return Ok(Answer::NotAsked("the time is over; run the command again to continue".to_string()));
     }
     let line = question.line(short, folder);
     say(&format!("{}: {line}", question.text));
-    let (output, begun) = (File::create(output(question, folder))?, Instant::now());
-    let mut command = match question.by {
-        By::Snuffer => Command::new(target()?.join("debug/snuffer")),
-        By::Cargo => cargo(),
+    let (mut output, begun) = (File::create(output(question, folder))?, Instant::now());
+    let args = question.args(short, folder);
+    let code = match question.by {
+        By::Tests => {
+            let names: Vec<&str> = args.iter().map(String::as_str).collect();
+            let of = ("cuda:0", &names[..]);
+            let (until, folder) = (begun + left, folder.join("tests"));
+            u8::from(!each_test::run(&tools.tests, of, &folder, &mut output, until, |test| tools.equip(test))?)
+        }
+        By::Snuffer => {
+            let mut command = Command::new(target()?.join("debug/snuffer"));
+            tools.equip(&mut command)?;
+            command.args(args).env("SNUFFER_FINDINGS", folder.join("findings"));
+            let mut child = command.stdin(Stdio::null()).stdout(output.try_clone()?).stderr(output).spawn()?;
+            let Some(status) = child.wait_timeout(left)? else {
+                child.kill()?;
+                child.wait()?;
+                return Ok(Answer::NotAsked("the time was over before it ended; run the command again".to_string()));
+            };
+            status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(5)
+        }
     };
-    toolkit.equip(&mut command)?;
-    command.args(question.args(short, folder)).env("NO_COLOR", "1").env("SNUFFER_FINDINGS", folder.join("findings"));
-    let mut child = command.stdin(Stdio::null()).stdout(output.try_clone()?).stderr(output).spawn()?;
-    let Some(status) = child.wait_timeout(left)? else {
-        child.kill()?;
-        child.wait()?;
-        return Ok(Answer::NotAsked("the hour was over before it ended; run the command again".to_string()));
-    };
-    let (code, seconds) =
-        (status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(5), begun.elapsed().as_secs());
+    let seconds = begun.elapsed().as_secs();
     let answer = Answer::Ended(code, seconds);
     // A question that failed is asked again.
     if !question.has_failed(&answer) {
@@ -155,8 +196,9 @@ fn first_line(program: &str, args: &[&str]) -> String {
     text.lines().next().unwrap_or("-").to_string()
 }
 
-fn version() -> String {
-    first_line("git", &["describe", "--always", "--dirty"])
+/// The version of the sources: the archive has it in a file.
+pub fn version() -> String {
+    fs::read_to_string("version").unwrap_or_else(|_| first_line("git", &["describe", "--always", "--dirty"]))
 }
 
 /// Writes the document: a table with a row for each question, and the end of each output.

@@ -102,7 +102,7 @@ enum Task {
     CandleTests(candle_tests::Args),
     /// Run the CUDA tests and examples of published crates on the simulated device, and compare with known results.
     Crates(crates::Args),
-    /// On a machine with a GPU, run all checks that need real hardware, within an hour, and write docs/gpu/REPORT.md.
+    /// On a machine with a GPU, run all checks that need real hardware, within a budget, and write docs/gpu/REPORT.md.
     GpuReport(gpu_report::Args),
     /// Run a command, such as `cargo test --features cuda`, as if the simulated device were a GPU.
     StandIn {
@@ -114,7 +114,7 @@ enum Task {
     #[command(hide = true)]
     Simulator,
     /// Build everything and make the release archive, in `target/dist`.
-    Dist,
+    Dist(dist::Args),
     /// Build the worker for `snuffer lab score --host`, with every mutant of candle's host code compiled in.
     HostMutants(host_mutants::Args),
     /// Time the calls that dominate in models, with candle as released and with all fixes.
@@ -147,7 +147,10 @@ fn main() -> ExitCode {
 
 fn run(task: Task) -> anyhow::Result<u8> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask is in the workspace")?;
-    std::env::set_current_dir(root)?;
+    // An archive is unpacked anywhere, and its script goes there.
+    if !matches!(&task, Task::GpuReport(args) if args.unpacked) {
+        std::env::set_current_dir(root)?;
+    }
     match task {
         Task::Build { devices, rest, capability } => {
             let Ready { devices: there, .. } =
@@ -180,7 +183,7 @@ fn run(task: Task) -> anyhow::Result<u8> {
         Task::GpuReport(args) => gpu_report::run(&args),
         Task::StandIn { command } => stand_in::run(&command),
         Task::Simulator => set_up::simulator().map(|_| 0),
-        Task::Dist => dist::run(),
+        Task::Dist(args) => dist::run(&args),
         Task::HostMutants(args) => host_mutants::run(&args),
         Task::FixCost(args) => fix_cost::run(&args),
         Task::Functions { check } => functions::run(root, check),

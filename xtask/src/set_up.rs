@@ -87,7 +87,7 @@ pub fn rest(devices: Devices) -> anyhow::Result<Ready> {
         return Ok(Ready { devices, toolkit: None });
     }
     let toolkit = toolkit().context("cannot set up a CUDA device (--cpu skips it)")?;
-    let mut cuda = worker("snuffer-worker-cuda", "worker,cuda");
+    let mut cuda = cuda_worker();
     toolkit.equip(&mut cuda)?;
     build("the worker with candle's CUDA backend", "five minutes on a new machine", &mut cuda)?;
     let devices = match toolkit {
@@ -111,10 +111,15 @@ pub fn simulated(devices: Devices) -> anyhow::Result<Option<Toolkit>> {
 
 /// Builds the simulated device's worker for another compute capability, beside the usual one.
 pub fn for_capability(capability: Capability) -> anyhow::Result<()> {
-    let mut cuda = worker("snuffer-worker-cuda", "worker,cuda");
+    let mut cuda = cuda_worker();
     toolkit()?.equip(&mut cuda)?;
     capability.choose(&mut cuda)?;
     build(&format!("the worker for compute capability {capability}"), "ten minutes the first time", &mut cuda)
+}
+
+/// The command that builds the worker with candle's CUDA backend.
+pub fn cuda_worker() -> Command {
+    worker("snuffer-worker-cuda", "worker,cuda")
 }
 
 /// Builds the CUDA worker without overflow checks.

@@ -1,7 +1,7 @@
 //! `cargo xtask stand-in`: runs a command as on a machine with a GPU, of which only the hardware is missing.
 //!
-//! The system's CUDA driver is the simulated one, and no variable says so: the suite takes its device for `cuda:0`. This tests
-//! the suite's own path on a GPU box. It says nothing about hardware.
+//! The system's CUDA driver is the simulated one: the suite takes its device for `cuda:0`. It behaves as a GPU, which checks nothing
+//! and whose buffers share mapped memory. This tests the suite's own path on a GPU box. It says nothing about hardware.
 
 use std::ffi::OsString;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -31,6 +31,7 @@ pub fn run(command: &[OsString]) -> anyhow::Result<u8> {
     let (program, args) = command.split_first().context("name the command to run")?;
     let mut command = Command::new(program);
     command.args(args).env("PATH", env::join_paths(path)?).env("LD_LIBRARY_PATH", driver).env("CUDA_HOME", &home);
+    command.env("SNUFFER_SIM_HARDWARE", "1").env("CUDA_CACHE_PATH", target()?.join("stand-in-cache"));
     // As the set-up of a machine without a GPU has them: candle's kernels are built once for both.
     command.env("NVCC", home.join("bin/nvcc")).env("CUDA_COMPUTE_CAP", COMPUTE_CAP);
     command.env("CUDARC_CUDA_VERSION", CUDA_VERSION);

@@ -29,8 +29,8 @@ pub struct Question {
 pub enum By {
     /// `target/debug/snuffer`.
     Snuffer,
-    /// `cargo`.
-    Cargo,
+    /// The tests of devices; the arguments are parts of their names.
+    Tests,
 }
 
 impl Question {
@@ -44,7 +44,7 @@ impl Question {
     pub fn line(&self, short: bool, folder: &Path) -> String {
         let program = match self.by {
             By::Snuffer => "snuffer",
-            By::Cargo => "cargo",
+            By::Tests => "cargo xtask test -- --test devices --",
         };
         format!("{program} {}", self.args(short, folder).join(" "))
     }
@@ -79,27 +79,15 @@ const fn sanitized(name: &'static str, text: &'static str, commands: [&'static s
     Question { needs: Some("compute-sanitizer"), ..snuffer(name, text, commands, ["no finding", "findings"]) }
 }
 
-/// All questions, in the order in which they are asked: the cheap ones first.
+/// All questions, in the order in which they are asked: the most important first.
 pub const QUESTIONS: &[Question] = &[
     snuffer("doctor", "Is everything there?", ["doctor"; 2], ["yes", ""]),
-    snuffer(
-        "canary",
-        "Is each planted fault charged to its case?",
-        [
-            "hunt --device cuda:0 --ops loss.mse --mode valid --seed 1 --cases 2600 --inject 100 --timeout 2s",
-            "hunt --device cuda:0 --ops loss.mse --mode valid --seed 1 --cases 52 --inject 2 --timeout 2s",
-        ],
-        ["all of them", "all of them, with findings of loss.mse"],
-    ),
     Question {
-        by: By::Cargo,
+        by: By::Tests,
         ..snuffer(
             "tests",
             "Do the tests pass on the GPU?",
-            [
-                "xtask test -- --test devices -- cuda:0",
-                "xtask test -- --test devices -- canary::every_planted_fault_is_noticed_and_charged_to_its_case::cuda:0",
-            ],
+            ["property replayed canary guard trace matrix", "canary"],
             ["yes", ""],
         )
     },
@@ -114,6 +102,24 @@ pub const QUESTIONS: &[Question] = &[
         "Does the field guide hold on hardware?",
         ["regressions --known corpora/scenarios --device cuda:0"; 2],
         ["yes", "not all: the list says which"],
+    ),
+    snuffer(
+        "canary",
+        "Is each planted fault charged to its case?",
+        [
+            "hunt --device cuda:0 --ops loss.mse --mode valid --seed 1 --cases 2600 --inject 100 --timeout 2s",
+            "hunt --device cuda:0 --ops loss.mse --mode valid --seed 1 --cases 52 --inject 2 --timeout 2s",
+        ],
+        ["all of them", "all of them, with findings of loss.mse"],
+    ),
+    snuffer(
+        "fidelity",
+        "Does the simulated device agree with the GPU?",
+        [
+            "lab fidelity --device sim:0,cuda:0 --cases 20000 --time 20m --into FOLDER/disagreements --markdown FOLDER/fidelity.md",
+            "lab fidelity --device sim:0,cuda:0 --cases 300 --into FOLDER/disagreements --markdown FOLDER/fidelity.md",
+        ],
+        ["in every case", "not in every case: each disagreement is minimized"],
     ),
     snuffer(
         "hunt",
@@ -144,15 +150,6 @@ pub const QUESTIONS: &[Question] = &[
             "hunt --device cuda:0 --sanitizer racecheck --seed 2 --time 3m",
             "hunt --device cuda:0 --sanitizer racecheck --seed 2 --cases 20 --minimize 1s",
         ],
-    ),
-    snuffer(
-        "fidelity",
-        "Does the simulated device agree with the GPU?",
-        [
-            "lab fidelity --device sim:0,cuda:0 --cases 20000 --time 20m --into FOLDER/disagreements --markdown FOLDER/fidelity.md",
-            "lab fidelity --device sim:0,cuda:0 --cases 300 --into FOLDER/disagreements --markdown FOLDER/fidelity.md",
-        ],
-        ["in every case", "not in every case: each disagreement is minimized"],
     ),
     snuffer(
         "golden",
