@@ -133,13 +133,18 @@ fn advice(bad: &BadId) -> String {
 }
 
 fn wrong(evidence: &Evidence, violation: &Violation, cause: Option<&RootCause>) -> Answer {
-    let is_limit = violation.signature(evidence.op.name).rank() == Rank::Limit;
+    let signature = violation.signature(evidence.op.name);
+    let is_limit = signature.rank() == Rank::Limit;
     let (blame, claim) = if is_limit {
         (Blame::Unsupported, "candle does not support this call")
     } else {
         (Blame::Candle, "candle is wrong")
     };
     let mut details = Vec::new();
+    if signature.only_checkers_tell() && matches!(violation.device, Device::Sim(_)) {
+        let elsewhere = "a GPU does not check each access: there the call may fail, return some value, or seem right";
+        details.push(elsewhere.to_string());
+    }
     match cause {
         Some(cause) => {
             let fix = if cause.is_proven() { " and shows a proven fix" } else { "" };

@@ -8,7 +8,7 @@ use snuffer::device::Device;
 use snuffer::exec::{Deadline, Executor, Ran, WorkerSpec};
 use snuffer::ops;
 use snuffer::oracle::{Evidence, OracleName, Signature, judge};
-use snuffer::outcome::{Fault, Observation, Outcome, Panic, Phase, Place, Refusal, Returned};
+use snuffer::outcome::{CudaError, Fault, Observation, Outcome, Panic, Phase, Place, Refusal, Returned};
 use snuffer::program::{Agreement, ProgramOptions, agreement, agrees, outputs, program, test, torch};
 use snuffer::report::{Answer, Report, Why, replay};
 use snuffer::store::Finding;
@@ -224,6 +224,26 @@ fn a_replay_leads_with_the_answer_and_names_what_lies_outside_a_view() {
         assert!(shown.starts_with(&format!("answer    {answer}")), "{name}: {shown}");
         let is_around = shown.contains("80.0 comes from memory outside the view");
         assert_eq!(is_around, name.starts_with("tensor.conv1d"), "{name}: {shown}");
+    }
+}
+
+#[test]
+fn the_answer_says_what_a_gpu_may_do_where_only_the_simulated_device_notices() {
+    let failures = KnownFailures::new(regressions()).expect("causes");
+    let (_, regression) = failures
+        .regressions
+        .iter()
+        .find(|(name, _)| name.contains("broadcast-ids-read"))
+        .expect("a read of other memory");
+    let op = ops::find(&regression.case.op).expect("registered");
+    for (device, is_said) in [(Device::Sim(0), true), (Device::Cuda(0), false)] {
+        let (kind, place, message) = (CudaError::IllegalAddress, Place::from("is_u32_f32"), "Invalid read".to_string());
+        let fault = Outcome::Faulted(Fault { phase: Phase::Forward, kind, place, message });
+        let observations = [Observation::new(device, fault)];
+        let evidence = Evidence::new(op, &regression.case, &observations);
+        let verdict = judge(&evidence);
+        let shown = replay(&evidence, &verdict, &Answer::new(&evidence, &verdict, &failures));
+        assert_eq!(shown.contains("a GPU does not check each access"), is_said, "{shown}");
     }
 }
 
