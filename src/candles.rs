@@ -105,6 +105,7 @@ pub fn prepare(
 fn build(candle: &mut CandleUnderTest, devices: &[Device], workspace: &Workspace, all: &Path) -> anyhow::Result<()> {
     let workers = all.join(workspace.key());
     candle.workers = Some(workers.clone());
+    candle.built.clone_from(&workspace.digest);
     candle.few_dtypes = workspace.few_dtypes();
     for (device, with_cuda) in [(Device::Cpu, false), (Device::Sim(0), true)] {
         if !devices.iter().any(|device| (*device != Device::Cpu) == with_cuda) {

@@ -44,7 +44,8 @@ pub struct Workspace {
     /// folder apart by their path in the workspace alone, and would take those of another candle for built.
     name: String,
     crates: Crates,
-    digest: String,
+    /// A digest of them.
+    pub digest: String,
     flags: Vec<&'static str>,
     /// The project's manifest and lock file.
     manifest: Table,

@@ -22,6 +22,9 @@ pub struct CandleUnderTest {
     pub version: String,
     /// A digest of its sources.
     pub digest: String,
+    /// A digest of those of which workers are built: without kernels that are loaded in place of candle's.
+    #[serde(skip)]
+    pub built: String,
     /// The ops that its workers do not have, because it lacks what they call.
     #[serde(skip)]
     pub lacks: Vec<String>,

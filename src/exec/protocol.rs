@@ -54,7 +54,7 @@ pub fn build_identity(candle: Option<&CandleUnderTest>) -> String {
     let is_there = |name: &&str| candle.is_none_or(|candle| !candle.lacks.iter().any(|lacking| lacking == name));
     let names: Vec<&str> = ops::ALL.iter().map(|op| op.name).filter(is_there).collect();
     let digest = match candle {
-        Some(CandleUnderTest { digest, workers: Some(_), .. }) => digest,
+        Some(CandleUnderTest { built, workers: Some(_), .. }) => built,
         _ => option_env!("SNUFFER_CANDLE_DIGEST").unwrap_or("as released"),
     };
     let (snuffer, candle) = (env!("CARGO_PKG_VERSION"), CandleUnderTest::version(candle));

@@ -36,7 +36,7 @@ fn a_worker_with_other_checks_is_rejected() {
 fn a_worker_of_another_candle_has_another_identity() {
     let other = |workers| CandleUnderTest {
         version: snuffer::CANDLE.to_string(),
-        digest: "0123".to_string(),
+        built: "0123".to_string(),
         workers,
         ..CandleUnderTest::default()
     };
