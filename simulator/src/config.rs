@@ -17,7 +17,7 @@ pub struct Config {
     pub budget: u64,
     /// The optional checks. Bounds and lifetime of memory are always checked.
     pub checks: Checks,
-    /// Whether it behaves as a GPU: allocations share mapped pages, where any access succeeds, arrays of shared and local memory
+    /// Behaves as a GPU does: allocations share mapped pages, where any access succeeds, arrays of shared and local memory
     /// have no bounds of their own, and what never ends is not ended.
     pub hardware: bool,
     /// Varies what the ISA leaves open: approximations and the order of warps. For all devices of the process.

@@ -27,7 +27,7 @@ const BASE: u64 = 1 << (SLOT_BITS - 1);
 const NUMBER_BITS: u32 = 20;
 /// How many freed slots are kept, to find use after free, before the oldest is reused.
 const QUARANTINE: usize = 1 << 18;
-/// The slot of the pages that allocations share, if they do.
+/// The slot of the chunks that allocations share, if they do.
 const SHARED: usize = 1;
 /// What fresh memory holds: neither zero nor NaN, so that reading it is noticed.
 const FRESH: u8 = 0xA5;
@@ -76,7 +76,7 @@ pub struct Memory {
     slots: Vec<Slot>,
     freed: VecDeque<usize>,
     now: Moment,
-    /// The pages that allocations share as on a GPU; `None` if each has a slot of its own.
+    /// The chunks that allocations share as on a GPU; `None` if each has a slot of its own.
     pages: Option<Pages>,
     /// The slots of managed memory, by the address in the host's memory where their bytes are.
     managed: BTreeMap<u64, usize>,
@@ -347,7 +347,7 @@ impl Memory {
         self.ordinal << (SLOT_BITS + NUMBER_BITS) | (number as u64) << SLOT_BITS | BASE
     }
 
-    /// Whether a slot is that of the pages that allocations share.
+    /// True if a slot holds the chunks that allocations share.
     fn is_shared(&self, number: usize) -> bool {
         number == SHARED && self.pages.is_some()
     }

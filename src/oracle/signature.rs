@@ -98,7 +98,7 @@ impl Signature {
         }
     }
 
-    /// Whether only a device that checks each access can be relied on to show it. Without, the case may fault, return some value, or
+    /// True if only a device that checks each access shows it reliably. On another, the case may fault, return some value, or
     /// seem right.
     pub fn only_checkers_tell(&self) -> bool {
         let is_address = self.kind == Kind::Fault(CudaError::IllegalAddress);

@@ -198,7 +198,7 @@ impl Regression {
         }
     }
 
-    /// Whether `device` cannot be relied on to show it: a GPU does not check each access.
+    /// True if `device` does not show it reliably, because a GPU does not check each access.
     pub fn is_beyond(&self, device: Device) -> bool {
         Backend::Gpu.has(device) && self.signature.as_ref().is_some_and(Signature::only_checkers_tell)
     }

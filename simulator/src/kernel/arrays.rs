@@ -32,7 +32,7 @@ struct Array {
 #[derive(Debug, Default)]
 pub struct Arrays {
     list: Vec<Array>,
-    /// Whether they lie side by side, as on a GPU, where an access past the end of one hits the next.
+    /// True if they lie side by side, as on a GPU: an access past the end of one hits the next.
     joined: bool,
     /// Bytes of all.
     pub bytes: u32,

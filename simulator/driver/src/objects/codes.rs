@@ -40,6 +40,8 @@ pub const UNSUPPORTED_LIMIT: Code = 215;
 pub const NOT_READY: Code = 600;
 /// A module has no function or variable of this name.
 pub const NOT_FOUND: Code = 500;
+/// A kernel did not end in time.
+pub const LAUNCH_TIMEOUT: Code = 702;
 /// A device cannot hold all blocks of a cooperative launch at once.
 pub const COOPERATIVE_LAUNCH_TOO_LARGE: Code = 720;
 /// Memory of the host is registered already, in part at least.
@@ -67,8 +69,6 @@ pub const CAPTURE_UNJOINED: Code = 904;
 pub const CAPTURE_ISOLATION: Code = 905;
 /// The legacy stream would depend on captured work.
 pub const CAPTURE_IMPLICIT: Code = 906;
-/// A kernel did not end in time.
-pub const LAUNCH_TIMEOUT: Code = 702;
 /// The event was recorded in a capture.
 pub const CAPTURED_EVENT: Code = 907;
 /// Another thread began the capture.

@@ -177,7 +177,7 @@ impl Driver {
     ) -> Result<(), Code> {
         let (key, calling) = (self.key(stream)?, self.calling);
         let is_captured = self.valid_capture(key)?.is_some();
-        // A copy of nothing waits for nothing.
+        // An empty copy does not wait.
         if !is_captured && bytes > 0 {
             self.wait(stream)?;
         }

@@ -66,7 +66,7 @@ impl Decoder<'_> {
         if let Item::Inst(inst) = &self.items[at] { Some(inst) } else { None }
     }
 
-    /// Whether the sum is in the block of the product, and the factors are still the same there.
+    /// True if the sum is in the block of the product, and the factors have not changed there.
     fn is_possible(&self, fusing: &Fusing) -> bool {
         let Some([x, y, ..]) = self.product(fusing.product).map(|product| product.args) else { return false };
         self.items[fusing.product + 1..fusing.sum].iter().all(|item| match item {

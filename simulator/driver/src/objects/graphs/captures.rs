@@ -7,7 +7,6 @@ use crate::objects::codes::{
 use crate::objects::driver::{Capture, Driver, Graph, Task};
 use crate::objects::graphs::capture::Mode;
 use crate::objects::streams::happens_before::{HappensBefore, Key, LEGACY};
-use crate::objects::streams::per_thread;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -126,10 +125,7 @@ impl Driver {
         if self.captures.is_empty() || stream.1 != LEGACY {
             return Ok(());
         }
-        let blocks = |key: &Key| {
-            key.0 == stream.0
-                && (per_thread::is_one(key.1) || self.streams.get(key.1).is_some_and(|stream| stream.blocking))
-        };
+        let blocks = |key: &Key| key.0 == stream.0 && self.is_blocking(key.1);
         let concerned: Vec<u64> = self
             .captures
             .iter()

@@ -8,10 +8,10 @@ use std::io::{self, Write as _};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Whether the driver says no more than that of a GPU: the line of a failed assertion.
+/// True if the driver prints only what a GPU's driver prints: the line of a failed assertion.
 static IS_SILENT: AtomicBool = AtomicBool::new(false);
 
-/// Has the driver say no more than that of a GPU.
+/// From now on, prints only what a GPU's driver prints.
 pub fn be_silent() {
     IS_SILENT.store(true, Ordering::Relaxed);
 }

@@ -47,7 +47,7 @@ pub struct HappensBefore {
     worth_collecting: usize,
 }
 
-/// What stands for the default stream that all threads share.
+/// The default stream that all threads share, in a stream's key.
 pub const LEGACY: usize = 0;
 
 /// Marks what is in the place of a stream's handle for a path of a graph.

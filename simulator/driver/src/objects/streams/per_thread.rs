@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 /// Its handle, the same in every thread.
 pub const HANDLE: usize = 2;
 
-/// Marks what stands for a thread's own stream inside the driver, which is this and the thread's number.
+/// Marks a thread's own stream in a stream's key; the thread's number follows.
 const MARK: usize = 0x2D << 56;
 
 /// How many threads have used their stream.
@@ -28,7 +28,7 @@ thread_local! {
     static OWN: Thread = Thread(MARK | THREADS.fetch_add(1, Ordering::Relaxed));
 }
 
-/// What stands for the stream that the calling thread means by a handle. The default stream that all threads share has two handles.
+/// The stream that the calling thread means by a handle, for a key. The default stream that all threads share has two handles.
 pub fn resolved(handle: usize) -> usize {
     match handle {
         0..=1 => 0,
@@ -37,13 +37,13 @@ pub fn resolved(handle: usize) -> usize {
     }
 }
 
-/// What stands for the calling thread's stream.
+/// The calling thread's own stream, for a key.
 fn own() -> usize {
     // A destructor of the thread that comes after this one still makes calls.
     OWN.try_with(|own| own.0).unwrap_or(MARK | usize::MAX >> 8)
 }
 
-/// Whether this stands for a thread's stream.
+/// True if a key's stream is a thread's own.
 pub fn is_one(stream: usize) -> bool {
     stream & (0xFF << 56) == MARK
 }
