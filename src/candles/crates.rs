@@ -27,11 +27,10 @@ impl Crate {
     /// Reads it once: what is built is what was compared, even if somebody saves meanwhile.
     pub fn read(folder: &Path) -> anyhow::Result<Self> {
         let mut read = BTreeMap::new();
-        let top = fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
-        let top: Vec<PathBuf> = top.map(|entry| Ok(entry?.path())).collect::<std::io::Result<_>>()?;
+        let top = files_within(folder, 1)?;
         let is_of_interest = |path: &PathBuf| {
             let name = path.file_name().unwrap_or_default();
-            path.is_file() && !name.as_encoded_bytes().starts_with(b".") && name != "Cargo.toml"
+            !name.as_encoded_bytes().starts_with(b".") && name != "Cargo.toml"
         };
         for path in top.into_iter().filter(is_of_interest).chain(files(&folder.join("src"))?) {
             let inside = path.strip_prefix(folder)?.to_string_lossy().into_owned();
@@ -160,12 +159,25 @@ fn manifest(folder: &Path) -> anyhow::Result<Table> {
     Ok(text.parse().map_err(|error| Unusable(format!("{}: {error}", path.display())))?)
 }
 
-/// The regular files in `folder` and below, sorted. Links are followed, but not in circles.
-pub fn files(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
-    let mut found = Vec::new();
-    for entry in WalkDir::new(folder).follow_links(true).max_depth(DEPTH) {
+/// The regular files in `folder` and below, sorted. Links are followed, but not in circles. Sources fit into memory: more than
+/// [`LARGEST`] bytes of files are an error.
+pub fn files(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    files_within(folder, DEPTH)
+}
+
+fn files_within(folder: &Path, depth: usize) -> anyhow::Result<Vec<PathBuf>> {
+    let (mut found, mut size) = (Vec::new(), 0_u64);
+    for entry in WalkDir::new(folder).follow_links(true).max_depth(depth) {
         match entry {
-            Ok(entry) if entry.file_type().is_file() => found.push(entry.into_path()),
+            Ok(entry) if entry.file_type().is_file() => {
+                size = size.saturating_add(entry.metadata()?.len());
+                if size > LARGEST {
+                    let file = entry.path().display();
+                    let problem = format!("with {file}, its files have more than {} MiB", LARGEST >> 20);
+                    return Err(Unusable(format!("{}: {problem}", folder.display())).into());
+                }
+                found.push(entry.into_path());
+            }
             Ok(_) => {}
             Err(circle) if circle.loop_ancestor().is_some() => {}
             Err(problem) => return Err(problem.into()),
@@ -177,6 +189,9 @@ pub fn files(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
 
 /// How deep folders of sources are in each other at most.
 const DEPTH: usize = 32;
+
+/// How many bytes the files of a folder of sources have at most: candle-core has one MiB.
+const LARGEST: u64 = 256 << 20;
 
 /// The dependencies that a manifest lists, also those of some platforms and of its build script.
 pub fn dependencies(manifest: &Table) -> impl Iterator<Item = (&String, &Value)> {

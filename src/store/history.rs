@@ -4,6 +4,7 @@
 mod causes;
 mod import;
 mod query;
+mod seal;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -19,10 +20,10 @@ pub use query::{Answer, CampaignRow, Filter, SignatureRow, Table};
 const APPLICATION: i64 = 0x736E_7566;
 
 /// The version of the schema.
-const VERSION: i64 = 2;
+const VERSION: i64 = 3;
 
 /// All of the schema.
-const SCHEMA: [&str; 2] = [include_str!("history/schema.sql"), CAUSES];
+const SCHEMA: [&str; 3] = [include_str!("history/schema.sql"), CAUSES, seal::TABLE];
 
 /// What version 2 added.
 const CAUSES: &str = include_str!("history/causes.sql");
@@ -77,13 +78,14 @@ impl History {
         history.check()?;
         let may_write = flags.contains(OpenFlags::SQLITE_OPEN_READ_WRITE);
         match history.version()? {
-            VERSION => {}
-            1 if may_write => history.upgrade()?,
-            1 => {
+            VERSION => history.check_rows()?,
+            0 => history.create()?,
+            earlier if may_write => history.upgrade(earlier)?,
+            earlier => {
                 let advice = "name a store with `--store` to update it";
-                return Err(HistoryError::File(format!("{} is a history of version 1: {advice}", path.display())));
+                let path = path.display();
+                return Err(HistoryError::File(format!("{path} is a history of version {earlier}: {advice}")));
             }
-            _ => history.create()?,
         }
         Ok(history)
     }
@@ -94,6 +96,16 @@ impl History {
         match found.map_err(|error| self.explain(&error))?.as_str() {
             "ok" => Ok(()),
             why => Err(damaged(&self.path, &why.replace('\n', " "))),
+        }
+    }
+
+    /// Checks the rows against their seal.
+    fn check_rows(&mut self) -> Result<(), HistoryError> {
+        // Another process may write between the two.
+        let check = |connection: &mut Connection| seal::is_whole(&*connection.transaction()?);
+        match check(&mut self.connection).map_err(|error| self.explain(&error))? {
+            true => Ok(()),
+            false => Err(damaged(&self.path, "its rows do not match their checksum")),
         }
     }
 
@@ -121,6 +133,7 @@ impl History {
             let tables: i64 = transaction.query_row("SELECT count(*) FROM sqlite_master", [], |row| row.get(0))?;
             if tables == 0 {
                 transaction.execute_batch(&SCHEMA.concat())?;
+                seal::write(&transaction)?;
                 transaction.pragma_update(None, "application_id", APPLICATION)?;
                 transaction.pragma_update(None, "user_version", VERSION)?;
             }
@@ -129,18 +142,23 @@ impl History {
         make(&mut self.connection).map_err(|error| self.explain(&error))
     }
 
-    /// Makes version 2 of version 1. Findings are read again, for their causes.
-    fn upgrade(&mut self) -> Result<(), HistoryError> {
+    /// Adds what an `earlier` version lacks. After version 1, findings are read again, for their causes.
+    fn upgrade(&mut self, earlier: i64) -> Result<(), HistoryError> {
         let change = |connection: &mut Connection| -> rusqlite::Result<()> {
             let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
             // Another process may have been faster.
             let version: i64 = transaction.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+            if version != earlier {
+                return transaction.commit();
+            }
             if version == 1 {
                 transaction.execute_batch("ALTER TABLE findings ADD COLUMN cause TEXT")?;
                 transaction.execute_batch(CAUSES)?;
                 transaction.execute("DELETE FROM files WHERE path LIKE '%finding.toml'", [])?;
-                transaction.pragma_update(None, "user_version", VERSION)?;
             }
+            transaction.execute_batch(seal::TABLE)?;
+            seal::write(&transaction)?;
+            transaction.pragma_update(None, "user_version", VERSION)?;
             transaction.commit()
         };
         change(&mut self.connection).map_err(|error| self.explain(&error))

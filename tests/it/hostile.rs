@@ -51,6 +51,23 @@ fn folders_in_circles_and_files_without_an_end_are_left_out() {
 }
 
 #[test]
+fn a_folder_of_sources_that_does_not_fit_into_memory_is_rejected() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let candle = folder.path().join("candle/candle-core");
+    fs::create_dir_all(candle.join("src")).expect("made");
+    fs::write(candle.join("Cargo.toml"), "[package]\nname = 'candle-core'\nversion = '0.11.1'\n").expect("written");
+    for (path, what) in [("kernels/unary.cu", "--kernels"), ("candle/candle-core/src/lib.rs", "--candle")] {
+        let file = folder.path().join(path);
+        fs::create_dir_all(file.parent().expect("a folder")).expect("made");
+        // It has no blocks on the disk.
+        fs::File::create(&file).and_then(|file| file.set_len(1 << 40)).expect("made");
+        let named = folder.path().join(path.split('/').next().expect("a folder"));
+        let args = ["hunt", what, named.to_str().expect("a path"), "--device", "cpu,sim:0", "--cases", "1"];
+        ends(&snuffer(folder.path(), &args), 1, "its files have more than 256 MiB");
+    }
+}
+
+#[test]
 fn a_list_as_deep_as_a_command_line_can_be_is_a_mistake() {
     let deep = "[".repeat(50_000) + &"]".repeat(50_000);
     let folder = tempfile::tempdir().expect("a folder");

@@ -8,7 +8,7 @@ use std::time::UNIX_EPOCH;
 use anyhow::{Context, bail};
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 
-use super::History;
+use super::{History, seal};
 use crate::ops;
 use crate::outcome::tensor_summary;
 use crate::program::call;
@@ -124,6 +124,7 @@ fn write<'a>(
         let file = params![key(&source.path), source.size, source.modified];
         transaction.execute("INSERT OR REPLACE INTO files VALUES (?1, ?2, ?3)", file)?;
     }
+    seal::write(&transaction)?;
     transaction.commit()
 }
 

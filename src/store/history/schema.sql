@@ -1,4 +1,4 @@
--- The schema of a history, version 2, without the view of causes. Dates are text in UTC, such as `2026-11-21 13:22:06`, so that they sort.
+-- The schema of a history, version 3, without the view of causes and the seal. Dates are text in UTC, such as `2026-11-21 13:22:06`, so that they sort.
 
 -- The records and findings that were read, so that only what changed is read again.
 CREATE TABLE files (
