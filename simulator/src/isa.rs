@@ -22,10 +22,10 @@ use std::sync::OnceLock;
 use crate::lanes::{Lane, Lanes};
 
 pub use asynchronous::BarrierObject;
-pub use convert::copy;
+pub use convert::{copy, value_of};
 pub use matrix::{Arithmetic, Element, Matrix, MatrixFragment, Product};
 pub use memory::{Access, Atomic, Space, Update};
-pub use taint_rules::{ArithmeticCheck, TaintRule};
+pub use taint_rules::{Apart, ArithmeticCheck, TaintRule};
 pub use warp::{BlockBarrier, Choose, Gather, Reduction};
 
 /// Writes every lane of its last argument.

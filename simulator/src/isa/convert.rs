@@ -213,6 +213,15 @@ impl Real for Bf16 {
     }
 }
 
+/// The number that the bits of a float of this type are; `None` for pairs.
+pub fn value_of(of: TypeId) -> Option<fn(u64) -> f64> {
+    macro_rules! values {
+        ($($type:ident),+) => { [$((TypeId::of::<$type>(), |bits| $type::of(bits).real()),)+] };
+    }
+    let values: [(TypeId, fn(u64) -> f64); 4] = values!(f32, f64, F16, Bf16);
+    values.into_iter().find(|(own, _)| *own == of).map(|(_, value)| value)
+}
+
 fn between_floats(table: &mut Table) {
     table.add_ftz::<f32, f64>("cvt.f64.f32", op!(|a: f32| f64::from(a)));
     table.add_ftz::<F16, f32>("cvt.f32.f16", op!(|a: F16| a.0));

@@ -1,6 +1,9 @@
 //! What the checkers know about a form: how undefined bytes of its sources reach its result, and which arithmetic mistakes
 //! it can make that are not faults.
 
+use super::Two;
+use crate::lanes::{Lanes, WARP};
+
 /// How the bytes of a result depend on those of the sources.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TaintRule {
@@ -42,6 +45,8 @@ pub enum ArithmeticCheck {
         /// One more than the most.
         beyond: f64,
     },
+    /// A sum that is fused with a product, and whose sign, or whether it is a number, depends on that.
+    Fused(Apart),
     /// A product, with a third source as addend, that does not fit 32 bits.
     Product,
     /// A sum that does not fit 32 bits.
@@ -52,6 +57,30 @@ pub enum ArithmeticCheck {
     Extend,
     /// A result that is in range for all sources: it clears earlier mistakes.
     Bound,
+}
+
+/// A product and a sum as two instructions, of the sources of the fused one: the factors and the other term.
+#[derive(Debug, Clone, Copy)]
+pub struct Apart {
+    /// The product.
+    pub product: Two,
+    /// The sum.
+    pub sum: Two,
+    /// Which term of the sum the product is.
+    pub term: usize,
+    /// The number that the bits of a result are.
+    pub value: fn(u64) -> f64,
+}
+
+impl Apart {
+    /// The results of both instructions.
+    pub fn results(&self, [a, b, other]: [&Lanes; 3]) -> Lanes {
+        let (mut product, mut sum) = ([0; WARP], [0; WARP]);
+        (self.product)(a, b, &mut product);
+        let terms = if self.term == 0 { [&product, other] } else { [other, &product] };
+        (self.sum)(terms[0], terms[1], &mut sum);
+        sum
+    }
 }
 
 impl ArithmeticCheck {

@@ -170,6 +170,18 @@ fn check_arithmetic(
         ArithmeticCheck::Convert { value, least, beyond } => {
             lanes(mask).for_each(|lane| new.wrong[lane] = converted(value(a[lane]), least, beyond));
         }
+        ArithmeticCheck::Fused(apart) => {
+            let Op::Three(fused) = inst.op else { return };
+            let mut once = [0; WARP];
+            fused(a, b, c, &mut once);
+            let twice = apart.results([a, b, c]);
+            let values = |lane: usize| [once, twice].map(|lanes| (apart.value)(lanes[lane]));
+            if let Some(lane) = lanes(mask).find(|&lane| differ_in_class(values(lane))) {
+                let [once, twice] = values(lane);
+                let what = format!("a sum fused with its product is {once:?}, but {twice:?} if the product is rounded");
+                machine.report(warp.number, stop(Kind::Arithmetic, inst, 1 << lane, what));
+            }
+        }
         ArithmeticCheck::Product => {
             wraps(mask, &mut new.wrong, |lane| product_wraps(a[lane] as u32, b[lane] as u32, c[lane] as u32));
         }
@@ -230,6 +242,12 @@ fn wraps(mask: u32, wrong: &mut [u8; WARP], of: impl Fn(usize) -> (bool, bool)) 
         let new = if signed && unsigned { WRAPPED } else { u8::from(signed) * WRAPPED_SIGNED };
         *wrong |= new * (mask >> lane & 1) as u8;
     }
+}
+
+/// Whether one is NaN or infinite and the other is not, or they differ in sign: a root, a logarithm or a quotient of them does, too.
+fn differ_in_class(values: [f64; 2]) -> bool {
+    let class = |value: f64| (value.is_nan(), value.is_infinite(), value > 0.0, value < 0.0);
+    class(values[0]) != class(values[1])
 }
 
 fn product_wraps(a: u32, b: u32, c: u32) -> (bool, bool) {

@@ -3,8 +3,9 @@
 //! vectors so. Not followed here: `neg` and `mov` between the two, sums under a predicate, and forms with `.ftz` or `.sat`.
 
 use super::{Decoder, Item};
-use crate::isa::Three;
+use crate::isa::{Apart, ArithmeticCheck, Three, value_of};
 use crate::kernel::{Inst, Op, Register, ZERO};
+use std::any::TypeId;
 use std::collections::{HashMap, HashSet};
 
 /// A sum and a product that is a term of it.
@@ -14,6 +15,8 @@ pub(super) struct Fusing {
     pub sum: usize,
     /// Which term of the sum it is.
     pub term: usize,
+    /// The type of both.
+    pub of: TypeId,
     /// Computes the sum from the two factors and the other term.
     pub fused: Three,
 }
@@ -46,14 +49,18 @@ impl Decoder<'_> {
                 fused.remove(if uses_of(other) < uses_of(one) { &one } else { &other });
             }
         }
-        for Fusing { product, sum, term, fused: of } in all.into_iter().filter(|fusing| fused.contains(&fusing.product))
+        for Fusing { product, sum, term, of, fused } in all.into_iter().filter(|fusing| fused.contains(&fusing.product))
         {
-            let (Some([x, y, ..]), Item::Inst(of_sum)) = (self.product(product).map(|it| it.args), &self.items[sum])
-            else {
-                continue;
+            let (Some(&of_product), Item::Inst(of_sum)) = (self.product(product), &self.items[sum]) else { continue };
+            let [x, y, ..] = of_product.args;
+            let arithmetic_check = match (of_product.op, of_sum.op, value_of(of)) {
+                (Op::Two(product), Op::Two(sum), Some(value)) => {
+                    ArithmeticCheck::Fused(Apart { product, sum, term, value })
+                }
+                _ => of_sum.arithmetic_check,
             };
-            let inst = Inst { op: Op::Three(of), args: [x, y, of_sum.args[1 - term], ZERO], ..*of_sum };
-            self.items[sum] = Item::Inst(inst);
+            let args = [x, y, of_sum.args[1 - term], ZERO];
+            self.items[sum] = Item::Inst(Inst { op: Op::Three(fused), args, arithmetic_check, ..*of_sum });
         }
         for product in fused {
             if let Some(source) = self.product(product).map(|product| product.source) {

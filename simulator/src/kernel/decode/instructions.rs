@@ -124,7 +124,7 @@ impl<'a> Decoder<'a> {
             if let Item::Inst(inst) = &mut self.items[product.at] {
                 inst.op = Op::Two(product.fused);
                 self.forms.insert(format!("{}+{sum}", product.opcode));
-                found.push(Fusing { product: product.at, sum: self.items.len(), term, fused });
+                found.push(Fusing { product: product.at, sum: self.items.len(), term, of, fused });
             }
         }
         found
