@@ -3,22 +3,28 @@
 mod condition;
 mod fix;
 mod folder;
+mod impact;
 mod known_failures;
+mod models;
 mod predicate;
 mod proof;
 mod root_cause;
 mod sighting;
 mod since;
+mod theme;
 mod upstream;
 
 pub use fix::{Edit, Fix, FixState, kept};
 pub use folder::{FOLDER, SINCE, file, folder};
+pub use impact::{Hit, Symptom, some_of};
 pub use known_failures::{Explanation, KnownFailures};
+pub use models::Models;
 pub use predicate::Predicate;
 pub use proof::Proof;
 pub use root_cause::{RootCause, cause_of, shown};
 pub use sighting::Sighting;
 pub use since::Since;
+pub use theme::{Theme, Themes};
 pub use upstream::{Link, Relation, Upstream};
 
 /// A file of the list `text`, read as `T`. A mistake is one line.

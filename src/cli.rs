@@ -4,6 +4,7 @@
 mod print;
 
 mod args;
+mod avoid;
 mod begin;
 mod bisect;
 mod cases;
@@ -76,6 +77,8 @@ enum Command {
     Replay(replay::Args),
     /// Check labels, ids and whole calls of a safetensors file before a GPU sees them.
     Guard(guard::Args),
+    /// List the known bugs that some ops, a model, a device or a dtype meet, and the ways around them.
+    Avoid(avoid::Args),
     /// Simplify a failing case and print it.
     Minimize(minimize::Args),
     /// List, show and export findings, or promote one to a regression.
@@ -158,6 +161,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
         Command::Merge(args) => merge::run(&args),
         Command::Replay(args) => replay::run(&args, &store),
         Command::Guard(args) => guard::run(&args),
+        Command::Avoid(args) => avoid::run(&args),
         Command::Minimize(args) => minimize::run(&args, &store),
         Command::Findings(args) => findings::run(args, &store),
         Command::Causes(args) => causes::run(&args, &store),

@@ -18,7 +18,7 @@ use crate::tensor::DType;
 
 pub use agreement::{Agreement, agreement, agrees};
 pub use templates::torch_call;
-pub use test::test;
+pub use test::{Test, test};
 pub use torch::torch;
 
 use body::Body;

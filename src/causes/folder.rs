@@ -1,4 +1,4 @@
-//! The folder of causes: `NAME/cause.toml`, and beside it the fix, if there is one, and its proof; `since.toml` is about all.
+//! The folder of causes: `NAME/cause.toml`, and beside it the fix, if there is one, and its proof; other files are about all causes.
 
 use std::path::{Path, PathBuf};
 
@@ -15,8 +15,12 @@ static OWN: Dir = include_dir!("$CARGO_MANIFEST_DIR/corpora/causes");
 pub struct Folder {
     /// The files of each cause.
     pub causes: Vec<Files>,
-    /// `since.toml`: since which release each cause is there.
+    /// [`SINCE`]: since which release each cause is there.
     pub since: String,
+    /// [`THEMES`]: the themes to which causes belong.
+    pub themes: String,
+    /// [`MODELS`]: what of candle each model of candle-transformers uses.
+    pub models: String,
 }
 
 /// The files of a cause.
@@ -45,12 +49,19 @@ pub fn file(folder: &Path, name: &str, what: &str) -> PathBuf {
     folder.join(name).join(format!("{what}.toml"))
 }
 
-/// Which of a folder's files is about all causes.
+/// The file that says since which release each cause is there.
 pub const SINCE: &str = "since.toml";
+
+/// The file of themes.
+pub const THEMES: &str = "themes.toml";
+
+/// The file of models.
+pub const MODELS: &str = "models.toml";
 
 /// The files in `folder`.
 pub fn read(folder: &Path) -> std::io::Result<Folder> {
-    let since = std::fs::read_to_string(folder.join(SINCE)).unwrap_or_default();
+    let [since, themes, models] =
+        [SINCE, THEMES, MODELS].map(|name| std::fs::read_to_string(folder.join(name)).unwrap_or_default());
     let mut causes = Vec::new();
     for entry in std::fs::read_dir(folder)? {
         let name = entry?.file_name().to_string_lossy().into_owned();
@@ -59,7 +70,7 @@ pub fn read(folder: &Path) -> std::io::Result<Folder> {
         let [fix, proof] = ["fix", "proof"].map(text);
         causes.extend(cause.map(|cause| Files { name, cause, fix, proof }));
     }
-    Ok(Folder { causes, since })
+    Ok(Folder { causes, since, themes, models })
 }
 
 /// The files that this build was made with.
@@ -72,6 +83,7 @@ pub fn own() -> Folder {
         let [fix, proof] = ["fix", "proof"].map(text);
         Some(Files { name, cause: text("cause")?, fix, proof })
     };
-    let since = OWN.get_file(SINCE).and_then(include_dir::File::contents_utf8).unwrap_or_default().to_string();
-    Folder { causes: OWN.dirs().filter_map(of).collect(), since }
+    let text = |name| OWN.get_file(name).and_then(include_dir::File::contents_utf8).unwrap_or_default().to_string();
+    let [since, themes, models] = [SINCE, THEMES, MODELS].map(text);
+    Folder { causes: OWN.dirs().filter_map(of).collect(), since, themes, models }
 }

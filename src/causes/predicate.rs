@@ -44,6 +44,13 @@ pub struct Pattern {
     op: GlobMatcher,
 }
 
+impl Pattern {
+    /// True if a failure of `op` may match.
+    pub fn is_of(&self, op: &Op) -> bool {
+        self.op.is_match(op.name)
+    }
+}
+
 impl TryFrom<String> for Pattern {
     type Error = String;
     fn try_from(text: String) -> Result<Self, String> {
@@ -103,7 +110,7 @@ impl Predicate {
     /// True if a call of `op` on `device` may show it: there are conditions on the case, and they hold.
     pub fn may_hold(&self, op: &Op, case: &Case, device: Device) -> bool {
         let is_given = !self.inputs.is_empty() || self.when.is_some();
-        let fits = self.name.op.is_match(op.name) && self.device.is_none_or(|kind| kind.has(device));
+        let fits = self.name.is_of(op) && self.device.is_none_or(|kind| kind.has(device));
         is_given && fits && self.is_of(op, case)
     }
 
@@ -119,7 +126,7 @@ impl Predicate {
     /// Refuses a condition on an input or a param that an op of the pattern does not have.
     pub fn check(&self) -> Result<(), String> {
         let is_given = self.inputs.keys().any(|name| name != "*") || self.when.is_some();
-        let mut ops = ops::ALL.iter().filter(|op| is_given && self.name.op.is_match(op.name));
+        let mut ops = ops::ALL.iter().filter(|op| is_given && self.name.is_of(op));
         ops.try_for_each(|op| self.check_for(op))
     }
 

@@ -5,13 +5,13 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use super::folder::{self, Files, Folder, SINCE};
-use super::{Fix, FixState, Link, Predicate, Proof, Sighting, Since, parsed};
+use super::folder::{self, Files, Folder, MODELS, SINCE, THEMES};
+use super::{Fix, FixState, Hit, Link, Models, Predicate, Proof, Sighting, Since, Symptom, Theme, Themes, parsed};
 use crate::case::{Case, nearest};
 use crate::device::Device;
-use crate::ops::Op;
+use crate::ops::{self, Op};
 use crate::oracle::Rank;
-use crate::store::regression::is_link;
+use crate::store::regression::{Backend, is_link};
 
 /// One mistake of candle.
 #[derive(Debug, Deserialize)]
@@ -24,6 +24,21 @@ pub struct RootCause {
     pub title: String,
     /// How bad the worst of it is.
     pub rank: Rank,
+    /// The theme that it belongs to.
+    pub theme: String,
+    /// The main thing that a user sees.
+    pub symptom: Symptom,
+    /// The calls that meet it.
+    pub hit: Hit,
+    /// The kinds of device that have it; all if there are none.
+    #[serde(default)]
+    pub devices: Vec<Backend>,
+    /// The dtypes that have it, also those of quantized tensors; all if there are none.
+    #[serde(default)]
+    pub dtypes: Vec<String>,
+    /// Why it is no mistake of candle, if it is none: what is known is still explained by it.
+    #[serde(default)]
+    pub note: Option<String>,
     /// Where it is: files and functions of candle, such as `candle-core/src/conv.rs ParamsConv1D::l_out`.
     pub at: Vec<String>,
     /// How it goes wrong there, and why.
@@ -39,9 +54,9 @@ pub struct RootCause {
     /// A way around it until it is fixed.
     #[serde(default)]
     pub workaround: Option<String>,
-    /// The layers and models that run into it.
-    #[serde(default)]
-    pub affected: Vec<String>,
+    /// The models of candle-transformers that call what has it.
+    #[serde(skip)]
+    pub models: Vec<String>,
     /// Edits of candle that fix it.
     #[serde(skip)]
     pub fix: Option<Fix>,
@@ -70,10 +85,18 @@ impl RootCause {
         Self::of_folder(files).map_err(|problem| format!("{}/{problem}", folder.display()))
     }
 
-    fn of_folder(Folder { causes, since }: Folder) -> Result<Vec<Self>, String> {
+    fn of_folder(Folder { causes, since, themes, models }: Folder) -> Result<Vec<Self>, String> {
         let mut since: BTreeMap<String, Since> = parsed(&since).map_err(|problem| format!("{SINCE}: {problem}"))?;
-        let parse = |files| Self::parse(files).map(|cause| Self { since: since.remove(&cause.name), ..cause });
-        let mut all = causes.into_iter().map(parse).collect::<Result<Vec<_>, _>>()?;
+        let models: Models = parsed(&models).map_err(|problem| format!("{MODELS}: {problem}"))?;
+        let themes: Themes = parsed(&themes).map_err(|problem| format!("{THEMES}: {problem}"))?;
+        let parse = |files| {
+            let cause = Self::parse(files)?;
+            if !themes.contains_key(&cause.theme) {
+                return Err(format!("{}/cause.toml: {THEMES} has no theme `{}`", cause.name, cause.theme));
+            }
+            Ok(Self { since: since.remove(&cause.name), models: models.using(cause.ops()), ..cause })
+        };
+        let mut all = causes.into_iter().map(parse).collect::<Result<Vec<_>, String>>()?;
         if let Some(name) = since.keys().next() {
             return Err(format!("{SINCE}: there is no cause `{name}`"));
         }
@@ -95,6 +118,20 @@ impl RootCause {
         }
         cause.name = name;
         Ok(cause)
+    }
+
+    /// The themes of the nearest folder, or else of this build. A mistake is one line.
+    pub fn themes() -> Result<Themes, String> {
+        let folder = match folder::folder() {
+            None => folder::own(),
+            Some(folder) => folder::read(&folder).map_err(|error| format!("cannot read {}: {error}", folder.display()))?,
+        };
+        parsed::<BTreeMap<String, Theme>>(&folder.themes).map_err(|problem| format!("{THEMES}: {problem}"))
+    }
+
+    /// The ops whose failures it may explain.
+    pub fn ops(&self) -> impl Iterator<Item = &'static Op> {
+        ops::ALL.iter().copied().filter(|op| self.shown_by.iter().any(|predicate| predicate.name.is_of(op)))
     }
 
     /// The cause of `causes` that `typed` means: its name, or a part of its name that no other has.

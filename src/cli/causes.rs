@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::{KnownArg, StoreArg, UsageError};
 use crate::candles::fixed;
-use crate::causes::{FixState, KnownFailures, Link, RootCause, Sighting};
+use crate::causes::{FixState, KnownFailures, Link, RootCause, Sighting, some_of};
 use crate::console;
 use crate::exit_code::Exit;
 use crate::oracle::Rank;
@@ -39,6 +39,10 @@ pub struct Explained<'a> {
     title: Option<&'a str>,
     /// How bad the worst of it is.
     rank: Rank,
+    /// Its theme: causes that are one decision of candle's maintainers.
+    theme: Option<&'a str>,
+    /// Why it is no mistake of candle, if it is none.
+    note: Option<&'a str>,
     /// The files and functions of candle.
     at: &'a [String],
     /// The oldest tested release that has it.
@@ -51,7 +55,7 @@ pub struct Explained<'a> {
     findings: Vec<&'a str>,
 }
 
-/// Prints the causes, the worst first, and what no cause explains.
+/// Prints the causes, those first that hit most people, and what no cause explains.
 pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
     let known = args.known.failures()?;
     known.causes.iter().try_for_each(RootCause::check).map_err(UsageError)?;
@@ -90,7 +94,7 @@ fn explained<'a>(known: &'a KnownFailures, failures: &[(&'a str, Sighting<'a>)])
         let findings = names(by_cause.remove(&Some(cause.name.as_str())).unwrap_or_default());
         Explained { findings, ..Explained::of(cause) }
     };
-    let mut all: Vec<Explained> = known.causes.iter().map(of).collect();
+    let mut all: Vec<Explained> = RootCause::by_impact(&known.causes).into_iter().map(of).collect();
     let rest = by_cause.remove(&None).unwrap_or_default();
     let rank = rest.iter().map(|(_, rank)| *rank).min().unwrap_or(Rank::Limit);
     all.push(Explained { rank, findings: names(rest), ..Explained::of_nothing() });
@@ -129,10 +133,11 @@ fn list(explained: &[Explained], all: &[RootCause], args: &Args, findings: &[(St
 
 impl<'a> Explained<'a> {
     fn of(cause: &'a RootCause) -> Self {
-        let RootCause { name, title, rank, at, upstream, since, .. } = cause;
+        let RootCause { name, title, rank, theme, at, upstream, since, .. } = cause;
         let since = since.as_ref().map(|since| since.release.to_string());
         let (fix, findings) = (cause.fix_state(), Vec::new());
-        Self { name: Some(name), title: Some(title), rank: *rank, at, since, upstream, fix, findings }
+        let (theme, note) = (Some(theme.as_str()), cause.note.as_deref());
+        Self { name: Some(name), title: Some(title), rank: *rank, theme, note, at, since, upstream, fix, findings }
     }
 
     /// A line of a list: how bad it is, how often it was seen, whether it has a fix; under it the name by which it can be shown.
@@ -155,7 +160,8 @@ impl<'a> Explained<'a> {
     fn of_nothing() -> Self {
         let (at, upstream): (&[String], &[Link]) = (&[], &[]);
         let (rank, fix) = (Rank::Limit, FixState::None);
-        Self { name: None, title: None, rank, at, since: None, upstream, fix, findings: Vec::new() }
+        let findings = Vec::new();
+        Self { name: None, title: None, rank, theme: None, note: None, at, since: None, upstream, fix, findings }
     }
 }
 
@@ -168,12 +174,17 @@ fn show<'a>(cause: &RootCause, its: impl Iterator<Item = (&'static str, &'a str)
     }
     let line = |label: &str, text: &str| println!("{}", console::with_label(label, text));
     line("name", &cause.name);
+    line("theme", &cause.theme);
+    cause.note.iter().for_each(|why| line("no bug", why));
+    line("seen as", &cause.seen_as());
     cause.at.iter().for_each(|place| line("at", place));
     cause.since.iter().for_each(|release| line("since", &release.to_string()));
     cause.upstream.iter().for_each(|Link { url, kind, title }| line("upstream", &format!("{url} {kind}: {title}")));
     cause.pytorch.iter().for_each(|text| line("PyTorch", text));
     cause.workaround.iter().for_each(|text| line("workaround", text));
-    cause.affected.iter().for_each(|text| line("affected", text));
+    if !cause.models.is_empty() {
+        line("called by", &some_of(&cause.models));
+    }
     match fixed::diff_of(cause)? {
         None => line("fix", "none yet"),
         Some(diff) => {

@@ -8,7 +8,7 @@ use super::Cli;
 
 /// The groups, each with its commands in the order in which they are listed.
 const GROUPS: [(&str, &[&str]); 4] = [
-    ("First steps", &["demo", "doctor", "guard", "new", "replay", "ops"]),
+    ("First steps", &["demo", "doctor", "guard", "avoid", "new", "replay", "ops"]),
     (
         "Findings",
         &["hunt", "import", "findings", "causes", "triage", "minimize", "report", "bisect", "merge", "history", "site"],
@@ -22,13 +22,14 @@ const YOURS: &str = "Your own program:
   cargo snuffer runs any CUDA program or test on the simulated device: see `cargo snuffer --help`";
 
 /// The commands that have no store, whose help does not list `--store`.
-const WITHOUT_STORE: [&str; 11] =
-    ["demo", "doctor", "guard", "new", "ops", "merge", "regressions", "bisect", "schema", "completions", "man"];
+const WITHOUT_STORE: [&str; 12] =
+    ["demo", "doctor", "guard", "avoid", "new", "ops", "merge", "regressions", "bisect", "schema", "completions", "man"];
 
 /// The commands that print what people keep in a file; those of a command with commands of its own stand behind it.
-const WITH_OUTPUT: [(&str, &[&str]); 14] = [
+const WITH_OUTPUT: [(&str, &[&str]); 15] = [
     ("doctor", &[]),
     ("guard", &[]),
+    ("avoid", &[]),
     ("new", &[]),
     ("replay", &[]),
     ("ops", &[]),

@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::{ChosenFindings, UsageError, cases, check_release};
 use crate::candles::fixed;
-use crate::causes::{KnownFailures, Sighting};
+use crate::causes::{KnownFailures, RootCause, Sighting};
 use crate::console;
 use crate::exit_code::Exit;
 use crate::oracle::Evidence;
@@ -86,12 +86,12 @@ fn named(name: &str) -> String {
     format!("Replay: save the case above and run `snuffer replay FILE`. Name: `{name}`.")
 }
 
-/// Writes a report for each cause of `findings` into `folder`, and a list of the causes, the worst first.
+/// Writes a report for each cause of `findings` into `folder`, and a list of the causes, those first that hit most people.
 fn by_cause(folder: &Path, findings: &[(String, Finding)], known: &KnownFailures) -> anyhow::Result<Exit> {
     let by_cause = known.by_cause(findings.iter().map(|(_, finding)| (finding, Sighting::of(finding))));
     let mut list = String::from("| rank | findings | cause | upstream |\n|---|---|---|---|\n");
     let mut written = 0;
-    for cause in &known.causes {
+    for cause in RootCause::by_impact(&known.causes).into_iter().filter(|cause| cause.note.is_none()) {
         let its = by_cause.get(&Some(cause.name.as_str())).map_or(&[][..], Vec::as_slice);
         let Some(finding) = its.iter().min_by_key(|finding| finding.case.complexity()) else { continue };
         let evidence = Evidence::new(cases::op(&finding.case)?, &finding.case, &finding.observations);

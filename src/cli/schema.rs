@@ -3,7 +3,7 @@
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 
-use super::{UsageError, causes, doctor, list, ops, regressions, replay, similar};
+use super::{UsageError, avoid, causes, doctor, list, ops, regressions, replay, similar};
 use crate::console;
 use crate::exit_code::Exit;
 use crate::fidelity::Fidelity;
@@ -30,7 +30,8 @@ struct Output {
 }
 
 /// All JSON outputs. A new one must be added here.
-const OUTPUTS: [Output; 17] = [
+const OUTPUTS: [Output; 18] = [
+    Output { name: "avoid", of: "a line of snuffer avoid --json", schema: schema::<avoid::Avoided> },
     Output { name: "bisect", of: "snuffer bisect --json", schema: schema::<Bisection> },
     Output { name: "cause", of: "a line of snuffer causes --json", schema: schema::<causes::Explained> },
     Output { name: "comparison", of: "snuffer compare --format json", schema: schema::<Comparison> },

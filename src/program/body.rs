@@ -152,11 +152,24 @@ impl Body {
             Device::Cpu => "Device::Cpu".to_string(),
             Device::Cuda(ordinal) | Device::Sim(ordinal) => format!("Device::new_cuda({ordinal})?"),
         };
-        let mut text = format!("    let device = {opened};\n");
-        for line in self.lines.iter().flat_map(|lines| lines.lines()) {
-            text += &if line.is_empty() { "\n".to_string() } else { format!("    {line}\n") };
+        format!("    let device = {opened};\n{}", self.text())
+    }
+
+    /// All lines, for a function that takes the device by reference.
+    pub fn borrowing(&self) -> String {
+        let mut text = String::new();
+        let mut parts = self.text();
+        while let Some((before, after)) = parts.split_once("&device") {
+            let is_longer = after.starts_with(|next: char| next.is_alphanumeric() || next == '_');
+            text += &format!("{before}{}", if is_longer { "&device" } else { "device" });
+            parts = after.to_string();
         }
-        text
+        text + &parts
+    }
+
+    fn text(&self) -> String {
+        let indented = |line: &str| if line.is_empty() { "\n".to_string() } else { format!("    {line}\n") };
+        self.lines.iter().flat_map(|lines| lines.lines()).map(indented).collect()
     }
 
     /// The `use` lines for the candle items that the program needs, and for `also`.

@@ -15,11 +15,43 @@ const LISTED: usize = 16;
 /// A tolerance that is too small to matter.
 const TINY: f64 = 1e-30;
 
+/// A test for candle's own suite, on each of its devices.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Test {
+    /// The package whose tests can have it: `candle-core` or `candle-nn`.
+    pub package: &'static str,
+    /// The name of its function.
+    pub name: String,
+    /// The items that it uses.
+    pub uses: String,
+    /// The function, which takes a device.
+    pub function: String,
+}
+
+impl Test {
+    fn new(name: String, body: &Body) -> Self {
+        let uses = body.uses(&["Device", "Result", "Tensor", "test_device"]);
+        let function = format!("fn {name}(device: &Device) -> Result<()> {{\n{}    Ok(())\n}}\n", body.borrowing());
+        if !format!("{uses}{function}").contains("candle_nn") {
+            return Self { package: "candle-core", name, uses, function };
+        }
+        // candle-nn has candle-core under this name.
+        let [uses, function] = [uses, function].map(|text| text.replace("candle_core", "candle"));
+        Self { package: "candle-nn", name, uses, function }
+    }
+
+    /// All that a file of tests needs for it.
+    pub fn text(&self) -> String {
+        let Self { name, uses, function, .. } = self;
+        format!("{uses}\n{function}\ntest_device!({name}, {name}_cpu, {name}_gpu, {name}_metal);\n")
+    }
+}
+
 /// The test of the promise that `oracle` judges, given the observation `seen`. An `Err` says why there is none.
-pub fn test(evidence: &Evidence, seen: &Observation, oracle: OracleName) -> Result<String, String> {
+pub fn test(evidence: &Evidence, seen: &Observation, oracle: OracleName) -> Result<Test, String> {
     let in_backward = phase(&seen.outcome) == Some(Phase::Backward);
     let backward = if oracle == OracleName::Gradient || in_backward { evidence.case.backward } else { Backward::None };
-    let mut test = Test(Body::new(evidence.op, evidence.case, backward, seen.device)?);
+    let mut test = Promised(Body::new(evidence.op, evidence.case, backward, seen.device)?);
     if test.0.bound == Bound::Nothing && matches!(seen.outcome, Outcome::Returned(_)) {
         return Err("a random value has no expected value".to_string());
     }
@@ -41,16 +73,13 @@ pub fn test(evidence: &Evidence, seen: &Observation, oracle: OracleName) -> Resu
         }
         (Contract::Accepts { .. }, _) => return Err("nothing was returned".to_string()),
     };
-    let name = format!("{}_{promise}", evidence.op.name.replace('.', "_"));
-    let uses = test.0.uses(&["Device", "Result", "Tensor"]);
-    let uses: Vec<String> = uses.lines().map(|line| format!("    {line}")).collect();
-    let (uses, body) = (uses.join("\n"), test.0.indented());
-    Ok(format!("#[test]\nfn {name}() -> Result<()> {{\n{uses}\n\n{body}    Ok(())\n}}\n"))
+    Ok(Test::new(format!("{}_{promise}", evidence.op.name.replace('.', "_")), &test.0))
 }
 
-struct Test(Body);
+/// A case with the assertions of a promise.
+struct Promised(Body);
 
-impl Test {
+impl Promised {
     fn push(&mut self, line: impl Into<String>) {
         self.0.lines.push(line.into());
     }
@@ -87,7 +116,7 @@ impl Test {
         self.push(format!("assert!(called.is_err(), \"{rule}\");"));
         self.synchronize();
         let words = rule.id.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
-        format!("refuses_{}", words.collect::<Vec<_>>().join("_").to_lowercase())
+        format!("rejects_{}", words.collect::<Vec<_>>().join("_").to_lowercase())
     }
 
     fn survives(&mut self) -> String {

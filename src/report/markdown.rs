@@ -94,9 +94,13 @@ impl<'a> Report<'a> {
             }
         }
         let seen = finding.observations.iter().find(|seen| seen.device == finding.violation.device);
-        let test = seen.and_then(|seen| test(evidence, seen, finding.violation.oracle).ok());
-        text += &folded("A test for candle that fails until this is fixed", "rust", test);
-        text += &folded("The same call in PyTorch, for comparison", "python", torch(evidence.op, &finding.case).ok());
+        if let Some(test) = seen.and_then(|seen| test(evidence, seen, finding.violation.oracle).ok()) {
+            let title = format!("A test for {}/tests that fails until this is fixed", test.package);
+            text += &folded(&title, "rust", &test.text());
+        }
+        if let Ok(torch) = torch(evidence.op, &finding.case) {
+            text += &folded("The same call in PyTorch, for comparison", "python", &torch);
+        }
         text += "\n## What happens\n\n| device | result |\n|---|---|\n";
         for seen in &finding.observations {
             let _ = writeln!(text, "| {} | {} |", device(seen.device), inline(&seen.outcome.summary()));
@@ -213,11 +217,8 @@ impl<'a> Report<'a> {
 }
 
 /// Code in a collapsed block, so that the issue stays short.
-fn folded(summary: &str, language: &str, code: Option<String>) -> String {
-    let block = |code: String| {
-        format!("\n<details>\n<summary>{summary}</summary>\n\n{}\n</details>\n", fenced(language, &code))
-    };
-    code.map(block).unwrap_or_default()
+fn folded(summary: &str, language: &str, code: &str) -> String {
+    format!("\n<details>\n<summary>{summary}</summary>\n\n{}\n</details>\n", fenced(language, code))
 }
 
 /// The output of a program, stdout first.

@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use super::markdown::text::inline;
 use super::words;
-use crate::causes::{Explanation, KnownFailures};
+use crate::causes::{Explanation, KnownFailures, RootCause};
 use crate::oracle::Rank;
 use crate::store::{Counts, Finding, Record, Tally, id};
 pub(super) use campaign::description;
@@ -67,8 +67,8 @@ pub struct Found {
 pub struct Group {
     /// The cause in words.
     pub cause: String,
-    /// How many layers and models are known to meet it.
-    pub affected: usize,
+    /// How much it matters: its rank, how ordinary the calls are that meet it, and how many models make such calls.
+    pub impact: usize,
     /// How many findings it explains.
     pub findings: usize,
     /// Their worst rank.
@@ -227,19 +227,19 @@ impl<'a> Judged<'a> {
     }
 }
 
-/// The known findings by cause, first those that most layers and models meet.
+/// The known findings by cause, first those that hit most people.
 fn causes(judged: &[Judged]) -> Vec<Group> {
     let mut groups: BTreeMap<&str, Group> = BTreeMap::new();
     for Judged { rank, explanation, cause, .. } in judged.iter().filter(|judged| judged.is_known) {
-        let affected = explanation.cause.map_or(0, |cause| cause.affected.len());
-        let first = || Group { cause: cause.clone(), affected, findings: 0, rank: *rank, upstream: None };
+        let impact = explanation.cause.map_or(0, RootCause::impact);
+        let first = || Group { cause: cause.clone(), impact, findings: 0, rank: *rank, upstream: None };
         let group = groups.entry(cause).or_insert_with(first);
         group.findings += 1;
         group.rank = group.rank.min(*rank);
         group.upstream = group.upstream.take().or_else(|| explanation.link().map(ToString::to_string));
     }
     let mut groups: Vec<Group> = groups.into_values().collect();
-    groups.sort_by_key(|group| (Reverse(group.affected), group.rank, Reverse(group.findings)));
+    groups.sort_by_key(|group| (Reverse(group.impact), group.rank, Reverse(group.findings)));
     groups
 }
 

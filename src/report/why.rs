@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::markdown::text::fenced;
 use super::words::device;
-use crate::causes::RootCause;
+use crate::causes::{RootCause, some_of};
 
 /// The cause of a finding.
 #[derive(Debug, Clone, Copy)]
@@ -28,8 +28,8 @@ impl Why<'_> {
         };
         cause.since.iter().for_each(|since| line("Since:", &format!("candle {since}.")));
         cause.pytorch.iter().for_each(|said| line("PyTorch:", said));
-        if !cause.affected.is_empty() {
-            line("Affected:", &format!("{}.", cause.affected.join(", ")));
+        if !cause.models.is_empty() {
+            line("Called by", &format!("{}.", some_of(&cause.models)));
         }
         cause.workaround.iter().for_each(|said| line("Until it is fixed:", said));
         let Some(change) = change else { return text };

@@ -12,7 +12,7 @@ use snuffer::hunt::Sample;
 use snuffer::ops::{self, Contract, Op};
 use snuffer::oracle::{Evidence, Kind, OracleName, Verdict, judge};
 use snuffer::outcome::Outcome;
-use snuffer::program::{ProgramOptions, agrees, outputs, program, test};
+use snuffer::program::{self, ProgramOptions, agrees, outputs, program, test};
 use snuffer::store::Platform;
 use snuffer::store::regression::{Expected, Regression};
 
@@ -136,10 +136,9 @@ fn check_tests(
         for oracle in oracles.into_iter().filter(shows) {
             let (name, fails) = (format!("{name}_{oracle}"), judge(&evidence) != Verdict::Pass);
             match test(&evidence, &observations[0], oracle) {
-                Ok(text) => {
-                    let called = text.trim_start_matches("#[test]\nfn ").split('(').next().expect("a name");
-                    let text = text.replacen(called, "main", 1).replace("#[test]\n", "use candle_core::Result;\n");
-                    tests.insert(name.clone(), text);
+                Ok(program::Test { uses, function, name: called, .. }) => {
+                    let main = format!("fn main() -> candle_core::Result<()> {{ {called}(&Device::Cpu) }}");
+                    tests.insert(name.clone(), format!("use candle_core as candle;\n{uses}\n{function}\n{main}\n"));
                     wrong.insert(name, fails);
                 }
                 Err(why) if fails => without.push(format!("{name}: {why}")),

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use snuffer::causes::{Link, RootCause, Sighting, cause_of};
+use snuffer::causes::{Hit, Link, RootCause, Sighting, Symptom, cause_of};
 use snuffer::exec::CandleUnderTest;
 use snuffer::store::regression::slug;
 
@@ -129,40 +129,77 @@ fn the_document_of_causes_is_up_to_date() {
 }
 
 fn document() -> String {
-    let (causes, kept) = (causes(), regressions());
-    let mut rows = String::new();
-    let mut counts = [0; 4];
-    for cause in &causes {
+    let (causes, kept, themes) = (causes(), regressions(), RootCause::themes().expect("themes"));
+    let explained = |cause: &RootCause| {
         let explains = |one: &Sighting| cause_of(&causes, one).is_some_and(|own| own.name == cause.name);
-        let regressions = kept.iter().filter_map(|(_, one)| Sighting::kept(one)).filter(explains).count();
-        let (state, mends) = match &cause.proof {
-            _ if cause.fix.is_none() => (String::new(), String::new()),
-            Some(proof) if proof.holds() => {
-                let devices: Vec<String> = proof.devices.iter().map(ToString::to_string).collect();
-                (devices.join(", "), proof.mends.len().to_string())
-            }
-            Some(proof) => ("unproven".to_string(), proof.mends.len().to_string()),
-            None => ("unproven".to_string(), String::new()),
-        };
-        counts[0] += usize::from(cause.fix.is_some());
-        counts[1] += usize::from(cause.is_proven());
-        counts[2] += cause.proof.as_ref().map_or(0, |proof| proof.mends.len());
-        counts[3] += regressions;
-        let at = cause.at[0].replace('|', "\\|");
-        let since = cause.since.as_ref().map_or_else(String::new, |since| since.release.to_string());
-        let cells = [&cause.rank.to_string(), &cause.title, &format!("`{at}`"), &since, &state, &mends];
-        writeln!(rows, "| {} | {regressions} |", cells.map(String::as_str).join(" | ")).expect("text");
+        kept.iter().filter_map(|(_, one)| Sighting::kept(one)).filter(explains).count()
+    };
+    let (notes, bugs): (Vec<&RootCause>, Vec<&RootCause>) =
+        RootCause::by_impact(&causes).into_iter().partition(|cause| cause.note.is_some());
+    let mut order: Vec<&str> = Vec::new();
+    for cause in &bugs {
+        if !order.contains(&cause.theme.as_str()) {
+            order.push(&cause.theme);
+        }
     }
-    let [fixes, proven, mended, explained] = counts;
-    let all = causes.len();
+    let mut text = String::new();
+    for key in &order {
+        let theme = &themes[*key];
+        let decision = theme.decision.trim();
+        write!(text, "\n## {}\n\n{decision}\n\n{HEAD}", theme.title).expect("text");
+        for cause in bugs.iter().filter(|cause| cause.theme == *key) {
+            text += &row(cause, explained(cause));
+        }
+    }
+    text += "\n## No bugs of candle\n\nFailures that these explain are known, too.\n\n| what happens | why it is no bug |\n|---|---|\n";
+    for cause in &notes {
+        let why = cause.note.as_deref().unwrap_or_default();
+        writeln!(text, "| {} | {} |", cell(&cause.title), cell(why)).expect("text");
+    }
+    let fixes = bugs.iter().filter(|cause| cause.fix.is_some()).count();
+    let proven: Vec<&&RootCause> = bugs.iter().filter(|cause| cause.is_proven()).collect();
+    let mended: usize = proven.iter().filter_map(|cause| cause.proof.as_ref()).map(|proof| proof.mends.len()).sum();
+    let all: usize = causes.iter().map(explained).sum();
     format!(
-        "# Causes\n\nMade from `corpora/causes` by `UPDATE_DOCS=1 cargo test --test it causes`. `snuffer causes NAME` shows one whole, with its \
-         fix as a\ndiff; [CONTRIBUTING.md](../CONTRIBUTING.md#write-a-cause-and-its-fix) says how to write one.\n\n{all} causes explain \
-         {explained} regressions. {fixes} have a fix, and {proven} fixes are proven: {mended} failures pass with them that fail\nwithout, no \
-         failure of their causes is left, and no known failure appears on another device. Causes of the oldest\nrelease that was tested, \
-         0.8.0, may be older (`snuffer bisect --causes`).\n\n\
-         | rank | cause | where | since | fix proven on | fixes | regressions |\n|---|---|---|---|---|---|---|\n{rows}"
+        "# Causes\n\nMade from `corpora/causes` by `UPDATE_DOCS=1 cargo test --test it causes`. `snuffer causes NAME` shows a cause with its \
+         fix\nas a diff, and `snuffer report THEME` writes an issue about a theme. [CONTRIBUTING.md](../CONTRIBUTING.md#write-a-cause-and-its-fix)\nsays \
+         how to write one.\n\n{} bugs in {} themes, and {} things that are no bugs, explain {all} regressions. {fixes} bugs have a fix, and {} \
+         fixes are\nproven: {mended} failures pass with them that fail without, no failure of their causes is left, and no known failure\n\
+         appears on another device. Those come first that hit most people: rank, times how ordinary the calls are that\nmeet the bug, times \
+         the models of candle-transformers whose source calls the function (`cargo xtask models`).\n{text}",
+        bugs.len(),
+        order.len(),
+        notes.len(),
+        proven.len()
     )
+}
+
+const HEAD: &str = "| rank | cause | calls | models | where | since | fixes | regressions |\n|---|---|---|---|---|---|---|---|\n";
+
+/// The row of a cause that explains so many regressions.
+fn row(cause: &RootCause, regressions: usize) -> String {
+    let fixes = match (&cause.proof, &cause.fix) {
+        (_, None) => String::new(),
+        (Some(proof), _) if proof.holds() => proof.mends.len().to_string(),
+        _ => "unproven".to_string(),
+    };
+    let since = cause.since.as_ref().map_or_else(String::new, |since| since.release.to_string());
+    let cells = [
+        &cause.rank.to_string(),
+        &cause.title,
+        &cause.hit.to_string().split(' ').next().unwrap_or_default().to_string(),
+        &cause.models.len().to_string(),
+        &format!("`{}`", cause.at[0]),
+        &since,
+        &fixes,
+        &regressions.to_string(),
+    ];
+    format!("| {} |\n", cells.map(|text| cell(text)).join(" | "))
+}
+
+/// A text in a cell of a table.
+fn cell(text: &str) -> String {
+    text.trim().replace('|', "\\|").replace('\n', " ")
 }
 
 #[test]
@@ -179,25 +216,37 @@ fn the_guide_of_what_to_avoid_is_up_to_date() {
 
 /// What users of today's release can do about each cause.
 fn avoid() -> String {
-    let mut rows = String::new();
     let causes = causes();
-    for cause in &causes {
-        let workaround = cause.workaround.as_deref().unwrap_or("No workaround is known: avoid the call.");
-        let links = cause.upstream.iter().map(|Link { url, kind, .. }| format!("[{}]({url}) {kind}", number(url)));
-        let links: Vec<String> = links.collect();
-        let cells = [
-            cause.title.as_str(),
-            &cause.affected.join(", "),
-            &workaround.trim().replace('\n', " "),
-            &links.join(", "),
-        ];
-        let cells = cells.map(|cell| cell.replace('|', "\\|"));
-        writeln!(rows, "| {} | {} |", cause.rank, cells.join(" | ")).expect("text");
+    let met = |cause: &&RootCause| cause.note.is_none() && matches!(cause.hit, Hit::Ordinary | Hit::Rare);
+    let all: Vec<&RootCause> = RootCause::by_impact(&causes).into_iter().filter(met).collect();
+    let mut text = String::new();
+    for symptom in Symptom::ALL {
+        let its: Vec<&&RootCause> = all.iter().filter(|cause| cause.symptom == *symptom).collect();
+        if its.is_empty() {
+            continue;
+        }
+        let mut title = symptom.to_string();
+        title[..1].make_ascii_uppercase();
+        write!(text, "\n## {title}\n\n| bug | on | dtypes | models | what to do | upstream |\n|---|---|---|---|---|---|\n").expect("text");
+        for cause in its {
+            let links = cause.upstream.iter().map(|Link { url, kind, .. }| format!("[{}]({url}) {kind}", number(url)));
+            let links: Vec<String> = links.collect();
+            let cells = [
+                cause.title.as_str(),
+                &cause.on().join(", "),
+                &cause.dtypes.join(", "),
+                &cause.models.len().to_string(),
+                cause.workaround.as_deref().unwrap_or("Avoid the call."),
+                &links.join(", "),
+            ];
+            writeln!(text, "| {} |", cells.map(cell).join(" | ")).expect("text");
+        }
     }
     format!(
         "# What to avoid in candle {}\n\nMade from `corpora/causes` by `UPDATE_DOCS=1 cargo test --test it causes`. These bugs are in today's \
-         release, the worst first:\n*memory* and *wrong* give no error. The fourth column says what to do until they are fixed.\n\
-         [causes.md](causes.md) has all causes.\n\n| rank | bug | who runs into it | what to do | upstream |\n|---|---|---|---|---|\n{rows}",
+         release. Find\nyours by what you see; those first that hit most people. An empty cell of dtypes means all. *models* counts those \
+         of\ncandle-transformers that call the function. `snuffer avoid` lists the bugs of a model, an op, a device or a dtype:\n\n```console\n$ \
+         snuffer avoid --model whisper --device cuda --dtype f16\n```\n\nBugs that only invalid calls and empty tensors meet are in [causes](causes.md).\n{text}",
         snuffer::CANDLE
     )
 }

@@ -35,7 +35,7 @@ fn a_hunt_prints_a_line_for_each_cause_that_ends_with_a_replay_and_exits_with_2(
     let lines: Vec<&str> = shown.lines().filter(|line| line.contains(SENTENCE)).collect();
     // Once when it is found, with its cause, and once in the summary.
     assert!(lines.len() == 2 && lines.iter().all(|line| line.starts_with("wrong ")), "{shown}");
-    let cause = "        (known: The fused softmax, norms and rope have no\n";
+    let cause = "        (known: softmax_last_dim, rms_norm, layer_norm and rope\n";
     assert!(shown.contains(&format!("{}\n{cause}", lines[0])), "{shown}");
     assert!(!shown.contains("expected a gradient") && shown.lines().count() <= 60, "{shown}");
     let counts = "\n6 findings, all of 6 known causes\n  2 wrong, 1 crash, 1 refusal, 2 limit\n";

@@ -5,10 +5,17 @@ use snuffer::store::regression::Regression;
 
 use crate::kept::regressions;
 
+/// All of a cause but what shows it.
+const CAUSE: &str = "title = 'a'\nrank = 'wrong'\ntheme = 'c'\nsymptom = 'panic'\nhit = 'rare'\nat = []\nexplanation = 'b'\n";
+
+/// Its theme.
+const THEME: &str = "[c]\ntitle = 'd'\ndecision = 'e'\n";
+
 /// The cause that `shown_by` describes.
 fn cause(shown_by: &str) -> Result<RootCause, String> {
     let folder = tempfile::tempdir().expect("a folder");
-    let text = format!("title = 'a'\nrank = 'wrong'\nat = []\nexplanation = 'b'\n{shown_by}\n");
+    let text = format!("{CAUSE}{shown_by}\n");
+    std::fs::write(folder.path().join("themes.toml"), THEME).expect("written");
     std::fs::create_dir(folder.path().join("a")).expect("made");
     std::fs::write(folder.path().join("a/cause.toml"), text).expect("written");
     let problem = |problem: String| problem.replace(&format!("{}/", folder.path().display()), "");
@@ -79,7 +86,7 @@ fn a_mistake_in_a_cause_is_one_line_that_says_what_is_wrong() {
     let rows = [
         (
             "shown_by = [{ name = '*', dtype = 'f32' }]",
-            "a/cause.toml: line 5: unknown field `dtype`, expected one of `name`, `device`,",
+            "a/cause.toml: line 8: unknown field `dtype`, expected one of `name`, `device`,",
         ),
         ("shown_by = [{ device = 'cpu' }]", "missing field `name`"),
         ("shown_by = [{ name = '[' }]", "`[` is not a pattern"),

@@ -91,7 +91,7 @@ fn the_examples_contain_the_test_and_the_script_of_their_cases() {
             seen.outcome = Outcome::Faulted(Fault { phase: Phase::Forward, kind, place, message });
         }
         let evidence = Evidence::new(op, case, std::slice::from_ref(&seen));
-        for part in [test(&evidence, &seen, signature.oracle), torch(op, case)] {
+        for part in [test(&evidence, &seen, signature.oracle).map(|test| test.text()), torch(op, case)] {
             let part = part.expect(&name);
             if !text.contains(&part) {
                 missing.push(format!("== {name}\n{part}"));

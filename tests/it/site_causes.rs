@@ -13,6 +13,9 @@ fn cause(name: &str, rank: &str, findings: &str) -> RootCause {
         r#"
 title = "{name} has a cause"
 rank = "{rank}"
+theme = "sums"
+symptom = "panic"
+hit = "rare"
 at = ["candle-nn/src/ops.rs softmax"]
 explanation = "It divides by `{name}_sum`, a<b."
 shown_by = [{{ name = "{findings}" }}]

@@ -30,6 +30,7 @@ mod gpu_report;
 mod host_mutants;
 mod known;
 mod measure;
+mod models;
 mod picture;
 mod promises;
 mod reference;
@@ -125,6 +126,12 @@ enum Task {
         #[arg(long)]
         check: bool,
     },
+    /// Write which of candle's functions each model of candle-transformers uses, from which causes name the models that they concern.
+    Models {
+        /// Only check that the table is up to date.
+        #[arg(long)]
+        check: bool,
+    },
     /// Build everything and write the reference pages of a release, in `target/reference`: ops, PTX forms, and unspecified results.
     Reference {
         /// How many cases to run to count unspecified results.
@@ -187,6 +194,7 @@ fn run(task: Task) -> anyhow::Result<u8> {
         Task::HostMutants(args) => host_mutants::run(&args),
         Task::FixCost(args) => fix_cost::run(&args),
         Task::Functions { check } => functions::run(root, check),
+        Task::Models { check } => models::run(root, check),
         Task::Reference { cases } => reference::run(root, cases),
         Task::Sentences(args) => sentences::run(&args),
     }

@@ -14,7 +14,7 @@ const FOLDERS: [&str; 8] =
     ["README.md", "docs", "corpora/causes", "src", "cargo-snuffer/src", "toolkit/src", "simulator", "xtask/src"];
 
 /// Keys of TOML files whose values people read.
-const KEYS: [&str; 6] = ["title", "explanation", "affected", "pytorch", "workaround", "because"];
+const KEYS: [&str; 7] = ["title", "explanation", "note", "decision", "pytorch", "workaround", "because"];
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -64,7 +64,7 @@ fn files(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
         return Ok(entries.iter().map(|entry| files(entry)).collect::<anyhow::Result<Vec<_>>>()?.concat());
     }
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let has_texts = ["cause.toml", "reasons.toml"].contains(&&*name) || name.ends_with(".md") || name.ends_with(".rs");
+    let has_texts = ["cause.toml", "themes.toml", "reasons.toml"].contains(&&*name) || name.ends_with(".md") || name.ends_with(".rs");
     Ok(if has_texts { vec![path.into()] } else { Vec::new() })
 }
 

@@ -1,6 +1,5 @@
 //! The page of causes: what each is, and the findings that it explains; before them the findings that no cause explains.
 
-use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use serde::Serialize;
@@ -16,7 +15,7 @@ pub struct CausesPage<'a> {
     findings: usize,
     /// The findings that no cause explains.
     unexplained: Vec<Line<'a>>,
-    /// The causes that explain a finding: the worst first, of one rank those with the most findings.
+    /// The causes that explain a finding, first those that hit most people.
     causes: Vec<Cause<'a>>,
 }
 
@@ -48,7 +47,7 @@ pub fn page<'a>(contents: &'a Contents, entries: &'a [Entry<'a>]) -> CausesPage<
     let explaining =
         contents.known.causes.iter().filter_map(|cause| Some((cause, by_cause.remove(&Some(&cause.name))?)));
     let mut causes: Vec<(&RootCause, Vec<&Entry>)> = explaining.collect();
-    causes.sort_by_key(|(cause, own)| (cause.rank, Reverse(own.len())));
+    causes.sort_by(|(one, _), (other, _)| one.order().cmp(&other.order()));
     let causes = causes.into_iter().map(|(cause, own)| shown(cause, contents, own)).collect();
     CausesPage { findings: entries.len(), unexplained, causes }
 }

@@ -1,0 +1,136 @@
+//! How a cause shows, and whom it hits: the causes that most people meet in ordinary calls come first.
+
+use std::cmp::Reverse;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::RootCause;
+use crate::oracle::Rank;
+use crate::store::regression::Backend;
+
+/// Declares words with a name in files and in text.
+macro_rules! words {
+    ($(#[$doc:meta])* $name:ident { $($(#[$doc_of:meta])* $variant:ident = $words:literal,)* }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema, clap::ValueEnum)]
+        #[serde(rename_all = "kebab-case")]
+        pub enum $name {
+            $($(#[$doc_of])* $variant,)*
+        }
+
+        impl $name {
+            /// All of them, in the order in which lists have them.
+            pub const ALL: &[Self] = &[$(Self::$variant),*];
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.pad(match self { $(Self::$variant => $words,)* })
+            }
+        }
+    };
+}
+
+words! {
+    /// The main thing that a user sees.
+    Symptom {
+        /// Values that are wrong.
+        WrongValues = "wrong values",
+        /// NaN or an infinity in place of a number.
+        NotFinite = "NaN or infinity",
+        /// A gradient that is wrong.
+        WrongGradient = "wrong gradient",
+        /// A gradient that is missing.
+        NoGradient = "no gradient",
+        /// An access outside a tensor, memory that was never written, or work in no order.
+        OutOfBounds = "access out of bounds, or a race",
+        /// An error of CUDA, after which the context is dead.
+        CudaError = "CUDA error",
+        /// A panic.
+        Panic = "panic",
+        /// A call that never ends.
+        Hang = "call that never ends",
+        /// A valid call that fails.
+        Rejected = "valid call rejected",
+        /// An invalid call that returns something.
+        Accepted = "invalid call accepted",
+    }
+}
+
+words! {
+    /// The calls that meet a cause.
+    Hit {
+        /// Valid calls as models make them, with default settings.
+        Ordinary = "ordinary calls",
+        /// Valid calls with unusual values, dtypes or settings.
+        Rare = "rare calls",
+        /// Calls that break the function's contract.
+        Invalid = "invalid calls",
+        /// Tensors without elements.
+        Empty = "empty tensors",
+    }
+}
+
+impl Hit {
+    /// How many times as often as an invalid call such a call is met, roughly. Nobody needs the elements of an empty tensor.
+    const fn weight(self) -> usize {
+        match self {
+            Self::Ordinary => 20,
+            Self::Rare => 3,
+            Self::Invalid => 1,
+            Self::Empty => 0,
+        }
+    }
+}
+
+/// How many invalid calls are as bad as one failure of this rank, roughly.
+const fn weight(rank: Rank) -> usize {
+    match rank {
+        Rank::Memory => 8,
+        Rank::Wrong => 6,
+        Rank::Crash => 4,
+        Rank::Refusal => 2,
+        Rank::Limit => 1,
+    }
+}
+
+impl RootCause {
+    /// How much it matters: its rank, how ordinary the calls are that meet it, and how many models make such calls.
+    pub fn impact(&self) -> usize {
+        weight(self.rank) * self.hit.weight() * (1 + self.models.len())
+    }
+
+    /// The kinds of device that have it: `cpu`, `cuda`.
+    pub fn on(&self) -> Vec<&'static str> {
+        let has = |backend: Backend| self.devices.is_empty() || self.devices.contains(&backend);
+        let kinds = [(Backend::Cpu, "cpu"), (Backend::Cuda, "cuda")];
+        kinds.into_iter().filter(|(backend, _)| has(*backend)).map(|(_, name)| name).collect()
+    }
+
+    /// Its symptom, devices and dtypes, and the calls that meet it, in a line.
+    pub fn seen_as(&self) -> String {
+        let dtypes = if self.dtypes.is_empty() { String::new() } else { format!(", in {}", self.dtypes.join(", ")) };
+        format!("{}, on {}{dtypes}; by {}", self.symptom, self.on().join(" and "), self.hit)
+    }
+
+    /// What causes are ordered by: those with the most impact come first, notes last.
+    pub fn order(&self) -> impl Ord + use<'_> {
+        (self.note.is_some(), Reverse(self.impact()), self.rank, &self.name)
+    }
+
+    /// `causes` in their order.
+    pub fn by_impact(causes: &[Self]) -> Vec<&Self> {
+        let mut all: Vec<&Self> = causes.iter().collect();
+        all.sort_by(|one, other| one.order().cmp(&other.order()));
+        all
+    }
+}
+
+/// How many models there are, and a few of them.
+pub fn some_of(models: &[String]) -> String {
+    const SHOWN: usize = 5;
+    let more = if models.len() > SHOWN { " …" } else { "" };
+    let (some, s) = (models[..models.len().min(SHOWN)].join(", "), if models.len() == 1 { "" } else { "s" });
+    format!("{} model{s} of candle-transformers: {some}{more}", models.len())
+}
