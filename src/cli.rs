@@ -24,6 +24,7 @@ mod import;
 mod intact;
 mod interrupts;
 mod issues;
+mod kept_tests;
 mod lab;
 mod list;
 mod merge;

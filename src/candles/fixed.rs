@@ -128,7 +128,7 @@ fn place(file: &str, text: &str, edit: &Edit) -> Result<Range<usize>, String> {
     let within = edit.function.as_ref().map_or_else(|| file.to_string(), |function| format!("{function} of {file}"));
     match &places(file, text, edit.function.as_deref(), edit.lines, &edit.hash)[..] {
         [one] => Ok(one.clone()),
-        [] => Err(format!("candle {CANDLE} has different code in {within}; read it and record the fix again")),
+        [] => Err(format!("there is different code in {within}; read it and record the fix again")),
         several => {
             Err(format!("these lines occur {} times in {within}; record the fix again with more lines", several.len()))
         }

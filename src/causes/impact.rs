@@ -1,13 +1,9 @@
 //! How a cause shows, and whom it hits: the causes that most people meet in ordinary calls come first.
 
-use std::cmp::Reverse;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::RootCause;
 use crate::oracle::Rank;
-use crate::store::regression::Backend;
 
 /// Declares words with a name in files and in text.
 macro_rules! words {
@@ -84,6 +80,11 @@ impl Hit {
     }
 }
 
+/// How much a cause matters: its rank, how ordinary the calls are that meet it, and how many models make such calls.
+pub const fn impact(rank: Rank, hit: Hit, models: usize) -> usize {
+    weight(rank) * hit.weight() * (1 + models)
+}
+
 /// How many invalid calls are as bad as one failure of this rank, roughly.
 const fn weight(rank: Rank) -> usize {
     match rank {
@@ -92,38 +93,6 @@ const fn weight(rank: Rank) -> usize {
         Rank::Crash => 4,
         Rank::Refusal => 2,
         Rank::Limit => 1,
-    }
-}
-
-impl RootCause {
-    /// How much it matters: its rank, how ordinary the calls are that meet it, and how many models make such calls.
-    pub fn impact(&self) -> usize {
-        weight(self.rank) * self.hit.weight() * (1 + self.models.len())
-    }
-
-    /// The kinds of device that have it: `cpu`, `cuda`.
-    pub fn on(&self) -> Vec<&'static str> {
-        let has = |backend: Backend| self.devices.is_empty() || self.devices.contains(&backend);
-        let kinds = [(Backend::Cpu, "cpu"), (Backend::Cuda, "cuda")];
-        kinds.into_iter().filter(|(backend, _)| has(*backend)).map(|(_, name)| name).collect()
-    }
-
-    /// Its symptom, devices and dtypes, and the calls that meet it, in a line.
-    pub fn seen_as(&self) -> String {
-        let dtypes = if self.dtypes.is_empty() { String::new() } else { format!(", in {}", self.dtypes.join(", ")) };
-        format!("{}, on {}{dtypes}; by {}", self.symptom, self.on().join(" and "), self.hit)
-    }
-
-    /// What causes are ordered by: those with the most impact come first, notes last.
-    pub fn order(&self) -> impl Ord + use<'_> {
-        (self.note.is_some(), Reverse(self.impact()), self.rank, &self.name)
-    }
-
-    /// `causes` in their order.
-    pub fn by_impact(causes: &[Self]) -> Vec<&Self> {
-        let mut all: Vec<&Self> = causes.iter().collect();
-        all.sort_by(|one, other| one.order().cmp(&other.order()));
-        all
     }
 }
 

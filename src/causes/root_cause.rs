@@ -1,11 +1,13 @@
 //! A root cause: one mistake of candle that explains many failures, with its fix and the proof of it.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::Deserialize;
 
 use super::folder::{self, Files, Folder, MODELS, SINCE, THEMES};
+use super::impact::impact;
 use super::{Fix, FixState, Hit, Link, Models, Predicate, Proof, Sighting, Since, Symptom, Theme, Themes, parsed};
 use crate::case::{Case, nearest};
 use crate::device::Device;
@@ -124,7 +126,9 @@ impl RootCause {
     pub fn themes() -> Result<Themes, String> {
         let folder = match folder::folder() {
             None => folder::own(),
-            Some(folder) => folder::read(&folder).map_err(|error| format!("cannot read {}: {error}", folder.display()))?,
+            Some(folder) => {
+                folder::read(&folder).map_err(|error| format!("cannot read {}: {error}", folder.display()))?
+            }
         };
         parsed::<BTreeMap<String, Theme>>(&folder.themes).map_err(|problem| format!("{THEMES}: {problem}"))
     }
@@ -150,6 +154,36 @@ impl RootCause {
                 Err(format!("`{typed}` matches `{}` and `{}`; type more of the name", one.name, another.name))
             }
         }
+    }
+
+    /// How much it matters: its rank, how ordinary the calls are that meet it, and how many models make such calls.
+    pub fn impact(&self) -> usize {
+        impact(self.rank, self.hit, self.models.len())
+    }
+
+    /// The kinds of device that have it: `cpu`, `cuda`.
+    pub fn on(&self) -> Vec<&'static str> {
+        let has = |backend: Backend| self.devices.is_empty() || self.devices.contains(&backend);
+        let kinds = [(Backend::Cpu, "cpu"), (Backend::Cuda, "cuda")];
+        kinds.into_iter().filter(|(backend, _)| has(*backend)).map(|(_, name)| name).collect()
+    }
+
+    /// Its symptom, devices and dtypes, and the calls that meet it, in a line.
+    pub fn seen_as(&self) -> String {
+        let dtypes = if self.dtypes.is_empty() { String::new() } else { format!(", in {}", self.dtypes.join(", ")) };
+        format!("{}, on {}{dtypes}; by {}", self.symptom, self.on().join(" and "), self.hit)
+    }
+
+    /// What causes are ordered by: those with the most impact come first, notes last.
+    pub fn order(&self) -> impl Ord + use<'_> {
+        (self.note.is_some(), Reverse(self.impact()), self.rank, &self.name)
+    }
+
+    /// `causes` in their order.
+    pub fn by_impact(causes: &[Self]) -> Vec<&Self> {
+        let mut all: Vec<&Self> = causes.iter().collect();
+        all.sort_by(|one, other| one.order().cmp(&other.order()));
+        all
     }
 
     /// The first words of its name, as few as tell it from all other `causes`: [`Self::named`] takes them.

@@ -1,5 +1,8 @@
 //! `snuffer fixes`: builds candle with fixes of root causes, writes such a fix, and proves it.
 
+mod export;
+mod patches;
+
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -39,6 +42,8 @@ enum Command {
         #[arg(long, default_value = "target/fixes")]
         into: PathBuf,
     },
+    /// Write fixes as patches for a checkout of candle, each with its test, for `git am`.
+    Export(export::Args),
     /// Write the fix of a cause from an edited copy of candle's crates.
     Record {
         /// The cause.
@@ -71,6 +76,7 @@ struct ProveArgs {
 pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
     match &args.command {
         Command::Build { names, into } => build(&fixed::fixes(names)?, into),
+        Command::Export(args) => export::run(args),
         Command::Record { cause, checkout } => write(cause, checkout),
         Command::Prove(args) => prove(args, store),
     }

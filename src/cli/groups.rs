@@ -22,8 +22,20 @@ const YOURS: &str = "Your own program:
   cargo snuffer runs any CUDA program or test on the simulated device: see `cargo snuffer --help`";
 
 /// The commands that have no store, whose help does not list `--store`.
-const WITHOUT_STORE: [&str; 12] =
-    ["demo", "doctor", "guard", "avoid", "new", "ops", "merge", "regressions", "bisect", "schema", "completions", "man"];
+const WITHOUT_STORE: [&str; 12] = [
+    "demo",
+    "doctor",
+    "guard",
+    "avoid",
+    "new",
+    "ops",
+    "merge",
+    "regressions",
+    "bisect",
+    "schema",
+    "completions",
+    "man",
+];
 
 /// The commands that print what people keep in a file; those of a command with commands of its own stand behind it.
 const WITH_OUTPUT: [(&str, &[&str]); 15] = [

@@ -4,23 +4,26 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use super::kept_tests::KeptTests;
 use super::{KnownArg, StoreArg, UsageError, cases, check_release, duration, intact};
 use crate::candles::{Shared, fixed};
-use crate::causes::{KnownFailures, RootCause, Sighting};
+use crate::causes::{KnownFailures, RootCause, Sighting, Theme};
+use crate::console;
 use crate::device::Device;
 use crate::exec::{Limits, Ran, environment, reproduction};
 use crate::exit_code::Exit;
-use crate::investigate::{RELEASES, Releases, TriedRelease, ablation, bisect};
+use crate::investigate::{RELEASES, Releases, TriedRelease, ablation, bisect, telling};
 use crate::ops::Op;
 use crate::oracle::Evidence;
 use crate::program::{Agreement, Candle, ProgramOptions, agreement, manifest, outputs, program};
-use crate::report::{Report, Why};
-use crate::store::{Finding, keep_program, regression, write_atomically};
+use crate::report::{self, Part, Report, Why};
+use crate::store::{Finding, keep_case, keep_program, regression, write_atomically};
 
 /// Arguments of `snuffer report`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The finding: its name, its id, or a unique part of its name. Or a cause, which its plainest finding shows.
+    /// The finding: its name, its id, or a unique part of its name. Or a cause, which its plainest finding shows. Or a theme, such as
+    /// `nan-and-ties`: then the report is about all causes of it.
     name: String,
     /// Folder for reports and their crates.
     #[arg(long, default_value = "reports")]
@@ -53,11 +56,16 @@ impl Args {
 
 pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
     let known = args.known.failures()?;
+    let themes = RootCause::themes().map_err(UsageError)?;
+    if let Some(theme) = themes.get(&args.name) {
+        return about_theme(args, theme, &known.causes);
+    }
     let mut exit = Exit::Clean;
     let Chosen { name, finding, cause, is_asked } = chosen(args, &known, store, &mut exit)?;
     check_release(&finding)?;
     let op = cases::op(&finding.case)?;
     let limits = Limits { deadline: args.timeout, ..Limits::default() };
+    let finding = telling(&finding, limits)?;
     let device = finding.violation.device;
     if device != Device::Cpu && !args.no_program && Command::new("nvcc").arg("--version").output().is_err() {
         let how = format!("run `cargo xtask report -- {name}`");
@@ -85,9 +93,29 @@ pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
     };
     let text = report.markdown();
     write_atomically(&folder.join("report.md"), text.as_bytes())?;
+    keep_case(&folder, "case", &finding.case)?;
     print!("{text}");
     eprintln!("snuffer: written to {}", folder.display());
     Ok(exit)
+}
+
+/// Writes an issue about all causes of a theme. Notes are no bugs.
+fn about_theme(args: &Args, theme: &Theme, causes: &[RootCause]) -> anyhow::Result<Exit> {
+    let is_its = |cause: &&RootCause| cause.theme == args.name && cause.note.is_none();
+    let its: Vec<&RootCause> = RootCause::by_impact(causes).into_iter().filter(is_its).collect();
+    let mut tests = KeptTests::start(causes, &args.known)?;
+    let bar = console::bar(its.len());
+    let mut parts = Vec::new();
+    for cause in its {
+        bar(&cause.name);
+        parts.push(Part { cause, test: tests.of(cause)?, change: fixed::diff_of(cause)? });
+    }
+    let text = report::theme(&args.name, theme, &parts);
+    let folder = args.into.join(&args.name);
+    write_atomically(&folder.join("report.md"), text.as_bytes())?;
+    print!("{text}");
+    eprintln!("snuffer: written to {}", folder.display());
+    Ok(Exit::Clean)
 }
 
 /// A program that shows a finding.

@@ -43,7 +43,8 @@ impl Test {
     /// All that a file of tests needs for it.
     pub fn text(&self) -> String {
         let Self { name, uses, function, .. } = self;
-        format!("{uses}\n{function}\ntest_device!({name}, {name}_cpu, {name}_gpu, {name}_metal);\n")
+        let names: Vec<String> = ["", "_cpu", "_gpu", "_metal"].map(|of| format!("    {name}{of}")).into();
+        format!("{uses}\n{function}\ntest_device!(\n{}\n);\n", names.join(",\n"))
     }
 }
 

@@ -21,7 +21,7 @@ use super::sources::{about_pytorch, sources};
 use super::values::{OUTSIDE, has_margin, shows_outside_of_a_view};
 use super::why::Why;
 use super::words::{device, title};
-use text::{fenced, inline};
+use text::{fenced, folded, inline};
 
 /// The contents of a report.
 #[derive(Debug)]
@@ -214,11 +214,6 @@ impl<'a> Report<'a> {
         }
         text + "- found by fuzzing and minimized with snuffer\n"
     }
-}
-
-/// Code in a collapsed block, so that the issue stays short.
-fn folded(summary: &str, language: &str, code: &str) -> String {
-    format!("\n<details>\n<summary>{summary}</summary>\n\n{}\n</details>\n", fenced(language, code))
 }
 
 /// The output of a program, stdout first.

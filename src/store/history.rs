@@ -103,10 +103,8 @@ impl History {
     fn check_rows(&mut self) -> Result<(), HistoryError> {
         // Another process may write between the two.
         let check = |connection: &mut Connection| seal::is_whole(&*connection.transaction()?);
-        match check(&mut self.connection).map_err(|error| self.explain(&error))? {
-            true => Ok(()),
-            false => Err(damaged(&self.path, "its rows do not match their checksum")),
-        }
+        let is_whole = check(&mut self.connection).map_err(|error| self.explain(&error))?;
+        if is_whole { Ok(()) } else { Err(damaged(&self.path, "its rows do not match their checksum")) }
     }
 
     /// The version of the schema that the file has; 0 if it is empty, and an error if it holds something else.

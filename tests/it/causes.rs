@@ -174,7 +174,8 @@ fn document() -> String {
     )
 }
 
-const HEAD: &str = "| rank | cause | calls | models | where | since | fixes | regressions |\n|---|---|---|---|---|---|---|---|\n";
+const HEAD: &str =
+    "| rank | cause | calls | models | where | since | fixes | regressions |\n|---|---|---|---|---|---|---|---|\n";
 
 /// The row of a cause that explains so many regressions.
 fn row(cause: &RootCause, regressions: usize) -> String {
@@ -227,7 +228,11 @@ fn avoid() -> String {
         }
         let mut title = symptom.to_string();
         title[..1].make_ascii_uppercase();
-        write!(text, "\n## {title}\n\n| bug | on | dtypes | models | what to do | upstream |\n|---|---|---|---|---|---|\n").expect("text");
+        write!(
+            text,
+            "\n## {title}\n\n| bug | on | dtypes | models | what to do | upstream |\n|---|---|---|---|---|---|\n"
+        )
+        .expect("text");
         for cause in its {
             let links = cause.upstream.iter().map(|Link { url, kind, .. }| format!("[{}]({url}) {kind}", number(url)));
             let links: Vec<String> = links.collect();

@@ -1,17 +1,21 @@
 //! Fixes of root causes: each finds its place and its proof is of it; what tells many of them apart; and since when causes are there.
 
 use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
 use std::sync::Arc;
 
 use semver::Version;
 use snuffer::candles::Named;
-use snuffer::candles::fixed::{Fixes, diff, digest_of, edited, places, source};
+use snuffer::candles::fixed::{self, Fixes, diff, digest_of, edited, places, source};
 use snuffer::causes::{Edit, Fix};
 use snuffer::device::Device;
 use snuffer::exec::CandleUnderTest;
 use snuffer::fixes::{Failing, Subject, TriedRelease, edits, sets, since};
 
 use crate::causes::causes;
+use crate::cli::{code, snuffer, text};
 use crate::kept::regressions;
 
 fn fixes() -> Fixes {
@@ -106,7 +110,7 @@ fn an_edit_without_one_place_is_a_line_that_says_so() {
     let edit = &found[0];
     let problem = |text: &str, edits: &[(&str, &Edit)]| edited(FILE, text, edits).expect_err("a problem").to_string();
     let gone = problem(&OLD.replace("let a = 1;", "let a = 3;"), &[("it", edit)]);
-    assert!(gone.starts_with("the fix of it: candle ") && gone.contains("has different code in one of"), "{gone}");
+    assert!(gone.starts_with("the fix of it: there is different code in one of"), "{gone}");
     let twice = problem(&OLD.replace("    b();", "    let a = 1;"), &[("it", edit)]);
     assert!(twice.starts_with("the fix of it: these lines occur 2 times in one of"), "{twice}");
     let both = problem(OLD, &[("it", edit), ("that", edit)]);
@@ -157,4 +161,72 @@ fn a_cause_is_there_since_the_oldest_release_after_which_all_show_it() {
         let found = since(cause, &subjects, &releases, Device::Cpu).map(|since| since.to_string());
         assert_eq!(found.as_deref(), expected, "{seen}");
     }
+}
+
+/// Runs git in `folder`.
+fn git(folder: &Path, args: &[&str]) -> (bool, String) {
+    let author = ["-c", "user.name=a", "-c", "user.email=a@example.org"];
+    let output = Command::new("git").current_dir(folder).args(author).args(args).output().expect("git");
+    (output.status.success(), String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned())
+}
+
+#[test]
+fn an_exported_fix_is_a_commit_with_its_message_its_test_and_its_change() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (candle, into) = (folder.path().join("candle"), folder.path().join("patches"));
+    let file = candle.join("candle-core/src/tensor.rs");
+    fs::create_dir_all(file.parent().expect("a folder")).expect("made");
+    fs::write(&file, source("candle-core/src/tensor.rs").expect("a source")).expect("written");
+    let made = git(&candle, &["init", "-q"]).0 && git(&candle, &["add", "."]).0;
+    assert!(made && git(&candle, &["commit", "-qm", "candle"]).0);
+    let paths = [&candle, &into].map(|path| path.to_str().expect("a path"));
+    // The last one is in a file that this candle lacks.
+    let names = ["chunk-into", "roll-divides", "huber"];
+    let args = [&["fixes", "export", "--candle", paths[0], "--into", paths[1]], &names[..]].concat();
+    let output = snuffer(folder.path(), &args);
+    let said = text(&output.stdout) + &text(&output.stderr);
+    assert!(code(&output) == 2 && said.contains("left out  huber-overflows-by-squaring-delta: there is no "), "{said}");
+    assert!(said.contains("2 commits for "), "{said}");
+    let mut patches: Vec<_> =
+        fs::read_dir(&into).expect("a folder").map(|entry| entry.expect("a file").path()).collect();
+    patches.sort();
+    for patch in &patches {
+        let (applied, problem) = git(&candle, &["am", "-q", patch.to_str().expect("a path")]);
+        assert!(applied, "{}: {problem}", patch.display());
+    }
+    let (_, log) = git(&candle, &["log", "--format=%s%n%b", "--stat"]);
+    for part in [
+        "chunk",
+        "roll",
+        "PyTorch: ",
+        "Found by fuzzing with snuffer.",
+        "candle-core/tests/chunk_into_0_parts_divides_by_0.rs",
+    ] {
+        assert!(log.contains(part), "{part} is not in\n{log}");
+    }
+    let names = ["chunk-into", "roll-divides"].map(String::from);
+    let both = diff(&fixed::fixes(&names).expect("fixes")).expect("a diff");
+    let (_, same) = git(&candle, &["diff", "HEAD~2", "--", "candle-core/src"]);
+    let changed =
+        |diff: &str| diff.lines().filter(|line| line.starts_with(['+', '-'])).map(String::from).collect::<Vec<_>>();
+    assert_eq!(changed(&same), changed(&both));
+}
+
+#[test]
+fn a_report_of_a_theme_has_each_cause_with_its_test_and_its_change() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let into = folder.path().join("reports");
+    let output = snuffer(folder.path(), &["report", "nan-and-ties", "--into", into.to_str().expect("a path")]);
+    let said = text(&output.stdout);
+    assert_eq!(code(&output), 0, "{}", text(&output.stderr));
+    let causes = snuffer::causes::RootCause::own().expect("causes");
+    let its: Vec<_> = causes.iter().filter(|cause| cause.theme == "nan-and-ties" && cause.note.is_none()).collect();
+    assert!(its.len() > 3);
+    for cause in its {
+        assert!(said.contains(&format!(". {}\n", cause.title)), "{} is not in\n{said}", cause.title);
+    }
+    for part in ["test_device!(", "```diff\n--- a/candle-", "`snuffer fixes export --theme nan-and-ties`"] {
+        assert!(said.contains(part), "{part} is not in\n{said}");
+    }
+    assert_eq!(fs::read_to_string(into.join("nan-and-ties/report.md")).expect("written"), said);
 }

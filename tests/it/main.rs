@@ -2,6 +2,7 @@
 
 mod answers;
 mod arguments;
+mod avoid;
 mod bounds;
 mod by_hand;
 mod candles;

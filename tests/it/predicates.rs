@@ -6,7 +6,8 @@ use snuffer::store::regression::Regression;
 use crate::kept::regressions;
 
 /// All of a cause but what shows it.
-const CAUSE: &str = "title = 'a'\nrank = 'wrong'\ntheme = 'c'\nsymptom = 'panic'\nhit = 'rare'\nat = []\nexplanation = 'b'\n";
+const CAUSE: &str =
+    "title = 'a'\nrank = 'wrong'\ntheme = 'c'\nsymptom = 'panic'\nhit = 'rare'\nat = []\nexplanation = 'b'\n";
 
 /// Its theme.
 const THEME: &str = "[c]\ntitle = 'd'\ndecision = 'e'\n";

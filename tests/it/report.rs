@@ -2,19 +2,20 @@
 
 use std::path::Path;
 
-use snuffer::case::Case;
+use snuffer::case::{Backward, Case};
 use snuffer::causes::{KnownFailures, Sighting};
 use snuffer::device::Device;
-use snuffer::exec::{Deadline, Executor, Ran, WorkerSpec};
+use snuffer::exec::{Deadline, Executor, Limits, Ran, WorkerSpec};
+use snuffer::investigate::telling;
 use snuffer::ops;
 use snuffer::oracle::{Evidence, OracleName, Signature, judge};
 use snuffer::outcome::{CudaError, Fault, Observation, Outcome, Panic, Phase, Place, Refusal, Returned};
 use snuffer::program::{Agreement, ProgramOptions, agreement, agrees, outputs, program, test, torch};
 use snuffer::report::{Answer, Report, Why, replay};
-use snuffer::store::Finding;
+use snuffer::store::{Finding, Store};
 use snuffer::tensor::{DType, Tensor, Value};
 
-use crate::cli::snuffer;
+use crate::cli::{code, snuffer, text};
 use crate::finding::finding;
 use crate::kept::regressions;
 
@@ -79,9 +80,11 @@ fn the_examples_contain_the_test_and_the_script_of_their_cases() {
     let mut executor = Executor::start(&[Device::Cpu], &WorkerSpec::default()).expect("a worker starts");
     let mut missing = Vec::new();
     for (name, regression) in regressions() {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/examples").join(&name).join("report.md");
-        let Ok(text) = std::fs::read_to_string(path) else { continue };
-        let (op, case) = (ops::find(&regression.case.op).expect(&name), &regression.case);
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/examples").join(&name);
+        let Ok(text) = std::fs::read_to_string(folder.join("report.md")) else { continue };
+        // The kept case, with natural sizes.
+        let case = std::fs::read_to_string(folder.join("case.toml")).expect("the case of the report");
+        let (op, case) = (ops::find(&regression.case.op).expect(&name), &Case::parse(&case).expect(&name));
         let signature = regression.signature.expect("an open regression");
         let mut seen = executor.observe(case, Deadline::Full).expect("the harness survives").remove(0);
         if signature.oracle == OracleName::Fault {
@@ -260,7 +263,7 @@ fn a_report_has_a_program_of_plain_candle_that_ran_and_whose_crate_needs_candle_
     let made = snuffer(&store, &["report", "softmax_last_dim", "--into", &reports.to_string_lossy()]);
     let report = text_of(&made.stdout);
     assert!(made.status.success(), "{report}{}", text_of(&made.stderr));
-    assert!(report.contains("\n\nprints\n\n```\n[1.0]\nno gradient of x\n```"), "{report}");
+    assert!(report.contains("\n\nprints\n\n```\n[0.81757") && report.contains("]\nno gradient of x\n```"), "{report}");
     let kept = std::fs::read_dir(&reports).expect("reports").next().expect("one").expect("readable").path();
     let manifest: toml::Table = std::fs::read_to_string(kept.join("Cargo.toml")).expect("kept").parse().expect("TOML");
     let needed: Vec<&String> = manifest["dependencies"].as_table().expect("dependencies").keys().collect();
@@ -269,4 +272,20 @@ fn a_report_has_a_program_of_plain_candle_that_ran_and_whose_crate_needs_candle_
 
 fn text_of(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[test]
+fn the_case_of_a_report_has_natural_sizes_and_a_loss_that_shows_the_gradient() {
+    let folder = tempfile::tempdir().expect("a folder");
+    // It is minimal: the gradient of the sum of softmax([0.]) is 0 in any case.
+    let kept = "corpora/regressions/op.softmax_last_dim/gradient-missing/case.toml";
+    let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join(kept);
+    let imported = snuffer(folder.path(), &["import", kept.to_str().expect("a path"), "--device", "cpu"]);
+    assert_eq!(code(&imported), 2, "{}", text(&imported.stderr));
+    let (_, finding) = Store::open(folder.path()).expect("a store").readable().expect("findings").remove(0);
+    let shown = telling(&finding, Limits::default()).expect("a worker starts");
+    assert_eq!(shown.signature, finding.signature);
+    let x = &shown.case.inputs["x"];
+    assert_eq!((&x.shape, x.floats(), shown.case.backward), (&vec![2], vec![1.0, -0.5], Backward::Weighted));
+    assert_eq!(shown.observations.len(), 1, "what the device did with this case");
 }

@@ -64,7 +64,9 @@ fn files(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
         return Ok(entries.iter().map(|entry| files(entry)).collect::<anyhow::Result<Vec<_>>>()?.concat());
     }
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let has_texts = ["cause.toml", "themes.toml", "reasons.toml"].contains(&&*name) || name.ends_with(".md") || name.ends_with(".rs");
+    let has_texts = ["cause.toml", "themes.toml", "reasons.toml"].contains(&&*name)
+        || name.ends_with(".md")
+        || name.ends_with(".rs");
     Ok(if has_texts { vec![path.into()] } else { Vec::new() })
 }
 

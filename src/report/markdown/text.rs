@@ -27,3 +27,8 @@ pub fn fenced(language: &str, code: &str) -> String {
     let end = if code.is_empty() || code.ends_with('\n') { "" } else { "\n" };
     format!("{fence}{language}\n{code}{end}{fence}\n")
 }
+
+/// Code in a collapsed block, so that the issue stays short.
+pub fn folded(summary: &str, language: &str, code: &str) -> String {
+    format!("\n<details>\n<summary>{summary}</summary>\n\n{}\n</details>\n", fenced(language, code))
+}
