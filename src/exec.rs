@@ -9,6 +9,7 @@ pub mod deadline;
 pub mod diagnosis;
 mod edited_kernels;
 pub mod environment;
+pub mod fence;
 mod folder;
 mod gpu;
 pub mod gpu_count;

@@ -14,9 +14,9 @@ use crate::device::Device;
 #[derive(Debug)]
 pub struct Captured {
     output: File,
-    /// The reports of a simulated device, as records.
+    /// The reports of a simulated device, or of the fence on the CPU, as records.
     records: File,
-    is_simulated: bool,
+    has_records: bool,
 }
 
 impl Captured {
@@ -26,7 +26,7 @@ impl Captured {
             let path = folder.path().join(name);
             OpenOptions::new().create(true).append(true).read(true).open(path).context("cannot make a file")
         };
-        Ok(Self { output: file("output")?, records: file(REPORTS)?, is_simulated: matches!(device, Device::Sim(_)) })
+        Ok(Self { output: file("output")?, records: file(REPORTS)?, has_records: !device.is_gpu() })
     }
 
     /// The file for standard output and standard error.
@@ -44,10 +44,10 @@ impl Captured {
         Ok(())
     }
 
-    /// What the device reported since the case began: a simulated one in records, others in text.
+    /// What the device reported since the case began: a GPU in text, the others in records.
     pub fn reports(&self) -> anyhow::Result<Reports> {
         const MOST: u64 = 4 << 20;
-        if self.is_simulated {
+        if self.has_records {
             let reports = Reports::from_records(&read(&self.records, 0, MOST)?);
             if !reports.is_empty() {
                 return Ok(reports);

@@ -167,7 +167,7 @@ pub const TRACE: &str = "SNUFFER_SIM_TRACE";
 /// The variable that names the file in which simulated devices say how long they worked.
 pub const DEVICE_TIME: &str = "SNUFFER_SIM_TIME";
 
-/// The variable that names the file in which a simulated device records its reports.
+/// The variable that names the file in which a simulated device, or the fence on the CPU, records its reports.
 pub const REPORTS: &str = "SNUFFER_SIM_REPORTS";
 
 /// Whether this machine has a GPU.

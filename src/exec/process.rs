@@ -7,6 +7,7 @@ use std::process::ExitStatus;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
+use serde::de::DeserializeOwned;
 use wait_timeout::ChildExt;
 
 use super::answer::Answer;
@@ -14,10 +15,11 @@ use super::captured::Captured;
 use super::cause_of_death::{cause_of_death, is_killed};
 use super::deadline::{Stuck, Timed, Timer, Waits, growth};
 use super::diagnosis::Reports;
+use super::fence::Side;
 use super::folder::Folder;
 use super::journal::Journal;
 use super::machine_memory::MachineMemory;
-use super::protocol::{self, Hello, Reply, Request};
+use super::protocol::{self, Hello, Reply, Request, Run};
 use super::start::{DeviceLost, Started, is_late, kill};
 use super::unusable_device::UnusableDevice;
 use super::{Deadline, WorkerSpec, environment, kernel_warm_up};
@@ -101,16 +103,24 @@ impl Worker {
 
     /// Runs `case` twice. An `Err` is a failure of the harness, or a [`DeviceLost`] with this case.
     pub fn run(&mut self, case: &Case) -> anyhow::Result<Answer> {
-        self.run_located(case, true)
+        match self.device {
+            Device::Cpu => self.run_fenced(case, Side::End),
+            Device::Cuda(_) | Device::Sim(_) => self.run_located(case, Run::Twice),
+        }
+    }
+
+    /// Runs `case` twice on the CPU, the second time with a fence on this side of each allocation. Errors as of [`run`](Self::run).
+    pub fn run_fenced(&mut self, case: &Case, side: Side) -> anyhow::Result<Answer> {
+        self.run_located(case, Run::Fenced(side))
     }
 
     /// Runs `case` once: with it another case is compared, which has run twice. Errors as of [`run`](Self::run).
     pub fn run_once(&mut self, case: &Case) -> anyhow::Result<Outcome> {
-        Ok(self.run_located(case, false)?.outcome)
+        Ok(self.run_located(case, Run::Once)?.outcome)
     }
 
-    fn run_located(&mut self, case: &Case, twice: bool) -> anyhow::Result<Answer> {
-        let located = self.run_retrying(case, twice).map(|answer| answer.located(self.spec.candle.as_deref()));
+    fn run_located(&mut self, case: &Case, run: Run) -> anyhow::Result<Answer> {
+        let located = self.run_retrying(case, run).map(|answer| answer.located(self.spec.candle.as_deref()));
         located.map_err(|mut error| {
             if let Some(lost) = error.downcast_mut::<DeviceLost>() {
                 lost.case = Some(case.clone());
@@ -120,11 +130,11 @@ impl Worker {
     }
 
     /// Runs `case`, and tries again if the worker dies before it begins the case.
-    fn run_retrying(&mut self, case: &Case, twice: bool) -> anyhow::Result<Answer> {
+    fn run_retrying(&mut self, case: &Case, run: Run) -> anyhow::Result<Answer> {
         // A worker may die before it begins the case (somebody kills it, the machine runs out of memory). The case is not
         // to blame.
         for attempt in 0..3 {
-            match self.attempt(case, twice, attempt == 0)? {
+            match self.attempt(case, run, attempt == 0)? {
                 None => {}
                 // The index of the failing call counts from the start of the process: each case needs a new one.
                 Some(answer) if environment::has_injected_failures(self.device, self.spec.behaviour) => {
@@ -144,11 +154,16 @@ impl Worker {
 
     /// One attempt; `None` if the worker died before it began the case, or if the `first` attempt ended in a way that may have nothing
     /// to do with the case: something stopped the worker, or killed it.
-    fn attempt(&mut self, case: &Case, twice: bool, first: bool) -> anyhow::Result<Option<Answer>> {
+    fn attempt(&mut self, case: &Case, run: Run, first: bool) -> anyhow::Result<Option<Answer>> {
         self.number += 1;
-        let frame = protocol::encode(&Request { number: self.number, case: case.clone(), twice })?;
+        let frame = protocol::encode(&Request { number: self.number, case: case.clone(), run })?;
         self.captured.discard()?;
-        let answer = io::Write::write_all(&mut self.process.socket, &frame).and_then(|()| self.answer(case));
+        let sent = io::Write::write_all(&mut self.process.socket, &frame);
+        let mut before_fence = None;
+        let answer = sent.and_then(|()| self.answer(case)).and_then(|reply| match run {
+            Run::Fenced(_) => self.beside_fence(case, reply, &mut before_fence),
+            Run::Once | Run::Twice => Ok(reply),
+        });
         match answer {
             Ok(reply) if reply.number == self.number => match reply.outcome {
                 Outcome::Faulted(fault) => {
@@ -170,6 +185,11 @@ impl Worker {
                 let stuck = error.get_ref().filter(|why| why.is::<Stuck>()).map(ToString::to_string);
                 let waits = matches!(error.get_ref(), Some(why) if why.is::<Waits>());
                 let outcome = self.post_mortem(is_late(&error))?;
+                let device_reports = self.captured.reports()?.device_reports(false);
+                if let Some(before) = before_fence.filter(|_| !device_reports.reports.is_empty()) {
+                    self.restart()?;
+                    return Ok(Some(Answer { outcome: before, again: None, device_reports }));
+                }
                 let outcome = outcome.map(|outcome| stuck.map_or(outcome, Outcome::Unsupported));
                 let is_killed = outcome.as_ref().is_some_and(is_killed);
                 match &outcome {
@@ -207,8 +227,26 @@ impl Worker {
         started.map_or_else(|error| if is_wedged(&error) { Err(error) } else { Ok(()) }, |_| Ok(()))
     }
 
+    /// The reply of a first run, with the outcome of the fenced one. If that ends the process, `before` is the outcome of the first: only
+    /// the second has a fence.
+    fn beside_fence(&mut self, case: &Case, reply: Reply, before: &mut Option<Outcome>) -> io::Result<Reply> {
+        // It takes a while to find out whose the access is.
+        match self.read(case, self.spec.limits.deadline) {
+            Ok(again) => Ok(Reply { again, ..reply }),
+            Err(error) => {
+                *before = Some(reply.outcome);
+                Err(error)
+            }
+        }
+    }
+
     fn answer(&mut self, case: &Case) -> io::Result<Reply> {
-        let deadline = self.deadline.saturating_mul(self.slowdown().saturating_mul(growth(case)));
+        self.read(case, self.deadline)
+    }
+
+    /// The next message about a case. A larger one has more time.
+    fn read<T: DeserializeOwned>(&mut self, case: &Case, deadline: Duration) -> io::Result<T> {
+        let deadline = deadline.saturating_mul(self.slowdown().saturating_mul(growth(case)));
         let timer = Timer::of(self.device, self.process.child.id(), self.process.device_time.clone(), deadline);
         let mut stream = Timed { socket: &mut self.process.socket, timer };
         protocol::decode(&protocol::read_frame(&mut stream)?)

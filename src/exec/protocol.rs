@@ -6,6 +6,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::CandleUnderTest;
+use super::fence::Side;
 use crate::case::Case;
 use crate::device::{Device, Gpu, Hardware};
 use crate::ops;
@@ -33,8 +34,21 @@ pub struct Request {
     pub number: u64,
     /// The case.
     pub case: Case,
-    /// Whether it runs a second time, to compare.
-    pub twice: bool,
+    /// How it runs.
+    pub run: Run,
+}
+
+/// How a case runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Run {
+    /// Once.
+    Once,
+    /// Twice, to compare.
+    Twice,
+    /// Twice, the second time with a fence on this side of each allocation. There are two answers: a [`Reply`], and what may end at the
+    /// fence, the outcome of the second run if it differs.
+    Fenced(Side),
 }
 
 /// The result of a request.

@@ -10,8 +10,8 @@ use anyhow::Context;
 use rustix::process::{Resource, Rlimit, Signal, getrlimit, set_parent_process_death_signal, setrlimit};
 
 use super::journal::Journal;
-use super::on_own_stack;
-use super::protocol::{self, Hello, Reply, Request};
+use super::protocol::{self, Hello, Reply, Request, Run};
+use super::{environment, fence, on_own_stack};
 use crate::device::{Device, Gpu};
 use crate::ops;
 use crate::outcome::Outcome;
@@ -56,8 +56,13 @@ fn serve(device: Device, journal: &Path, memory_mib: u64) -> anyhow::Result<()> 
     // A parent that is killed must not leave a hanging case behind.
     set_parent_process_death_signal(Some(Signal::KILL)).context("cannot ask to die with the parent")?;
     let bytes = memory_mib.saturating_mul(1 << 20);
+    if device == Device::Cpu
+        && let Some(records) = std::env::var_os(environment::REPORTS)
+    {
+        fence::prepare(records.as_ref())?;
+    }
     if !device.is_gpu() {
-        limit(Resource::As, bytes)?;
+        limit(Resource::As, bytes.saturating_add(fence::ADDRESSES as u64))?;
     }
     setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) }).context("cannot switch core dumps off")?;
     // Standard output and error are files and take what a case prints: the protocol has its own socket.
@@ -81,7 +86,7 @@ fn serve(device: Device, journal: &Path, memory_mib: u64) -> anyhow::Result<()> 
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(()),
             Err(error) => return Err(error).context("cannot read a case"),
         };
-        let Request { number, case, twice } = protocol::decode(&body).context("cannot read a case")?;
+        let Request { number, case, run: how } = protocol::decode(&body).context("cannot read a case")?;
         journal.begin(&body).context("cannot write the journal")?;
         let mut failed = Ok(());
         let mut run = || {
@@ -94,9 +99,14 @@ fn serve(device: Device, journal: &Path, memory_mib: u64) -> anyhow::Result<()> 
         let outcome = run();
         // After a fault, every call on the device returns that fault.
         let lost = matches!(outcome, Outcome::Faulted(_));
-        let again = if twice && !lost { Some(run()).filter(|again| *again != outcome) } else { None };
+        let again = if how == Run::Twice && !lost { Some(run()).filter(|again| *again != outcome) } else { None };
+        let reply = Reply { number, outcome, again };
+        protocol::send(&mut socket, &reply).context("cannot answer")?;
+        if let Run::Fenced(side) = how {
+            let again = Some(fence::around(side, run)).filter(|again| *again != reply.outcome);
+            protocol::send(&mut socket, &again).context("cannot answer")?;
+        }
         failed.context("cannot write the journal")?;
-        protocol::send(&mut socket, &Reply { number, outcome, again }).context("cannot answer")?;
         if lost {
             // Exit at once: candle's destructors would call the dead device again.
             std::process::exit(0);

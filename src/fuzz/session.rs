@@ -12,7 +12,8 @@ use super::known::Known;
 use crate::case::{Case, Param};
 use crate::device::Device;
 use crate::exec::diagnosis;
-use crate::ops::{self, Contract, Op, canary, why};
+use crate::ops::canary::{self, FENCED_FAULTS, Fault};
+use crate::ops::{self, Contract, Op, why};
 use crate::oracle::{Evidence, Kind, Signature, Verdict, judge};
 use crate::outcome::{DeviceReports, Observation, Outcome};
 use crate::run::{self, Opened};
@@ -76,11 +77,13 @@ impl Session {
         &self.known
     }
 
-    /// Plants the canary faults that a process survives, on every device. Each must be noticed.
+    /// Plants the canary faults that a process survives and notices without a fence, on every device. Each must be noticed.
     fn check_canary(&mut self) -> anyhow::Result<()> {
         const FATAL: [&str; 5] = ["died", "stack overflow", "hang", "out of memory", "differs"];
+        let is_seen =
+            |fault: &Fault| !FATAL.contains(&fault.kind) && !FENCED_FAULTS.iter().any(|it| it.name == fault.name);
         let devices: Vec<Device> = self.devices.iter().map(|(device, _)| *device).collect();
-        for fault in canary::faults(&devices).into_iter().filter(|fault| !FATAL.contains(&fault.kind)) {
+        for fault in canary::faults(&devices).into_iter().filter(is_seen) {
             let case = canary::case(fault.name);
             for seen in self.observe(&case)? {
                 let verdict = judge(&Evidence::new(&canary::CANARY, &case, std::slice::from_ref(&seen)));

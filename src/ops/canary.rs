@@ -1,5 +1,6 @@
 //! The canary: an op that fails on request in every way an op can fail, so that a campaign can prove that it notices.
 
+mod beside;
 #[cfg(feature = "cuda")]
 mod device;
 
@@ -52,12 +53,21 @@ const DEVICE_FAULTS: [Fault; 5] = [
 pub const CHECKED_FAULTS: [Fault; 2] =
     [fault("canary_uninitialized", "uninitialized read"), fault("canary_race", "race")];
 
+/// Faults that only the fence around allocations on the CPU notices.
+pub const FENCED_FAULTS: [Fault; 4] = [
+    fault("read after the end", "out of bounds"),
+    fault("write after the end", "out of bounds"),
+    fault("read after free", "use after free"),
+    fault("write after free", "use after free"),
+];
+
 /// The faults that can be planted on every one of `devices`.
 pub fn faults(devices: &[Device]) -> Vec<Fault> {
     let all = |is: fn(&Device) -> bool| devices.iter().all(is);
     let cuda = DEVICE_FAULTS.into_iter().filter(|_| all(|device| *device != Device::Cpu));
     let simulated = CHECKED_FAULTS.into_iter().filter(|_| all(|device| matches!(device, Device::Sim(_))));
-    FAULTS.into_iter().chain(cuda).chain(simulated).collect()
+    let fenced = FENCED_FAULTS.into_iter().filter(|_| all(|device| *device == Device::Cpu));
+    FAULTS.into_iter().chain(cuda).chain(simulated).chain(fenced).collect()
 }
 
 /// Returns its input, or plants a fault.
@@ -104,6 +114,10 @@ fn call(call: &Call) -> Result<Vec<Tensor>> {
         "wrong value" => Ok(vec![(x + 1.0)?]),
         // Right every other time, so that the two runs of a case always differ.
         "nondeterministic" => Ok(vec![(x * f64::from(1 + CALLS.fetch_add(1, Ordering::Relaxed) % 2))?]),
+        access if access.starts_with("read ") || access.starts_with("write ") => {
+            beside::access(access, x)?;
+            Ok(vec![x.clone()])
+        }
         #[cfg(feature = "cuda")]
         kernel if kernel.starts_with("canary_") || kernel.starts_with("mark_") => {
             device::launch(kernel, x)?;

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Place;
 
-/// What a simulated device or a sanitizer reported without ending the case.
+/// What a simulated device, a sanitizer or the fence on the CPU reported without ending the case.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceReports {
     /// What a kernel did wrong.

@@ -12,7 +12,7 @@ impl DeviceReports {
         if let Some(report) = self.reports.first() {
             let (kind, place) = (&report.kind, &report.place);
             return Some(format!(
-                "the result is not determined, as only the simulated device reports: {kind} at {place}"
+                "the result is not determined, as only a device that checks reports: {kind} at {place}"
             ));
         }
         let mapped = "a GPU only notices a wrong address outside all mapped pages";

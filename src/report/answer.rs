@@ -141,9 +141,13 @@ fn wrong(evidence: &Evidence, violation: &Violation, cause: Option<&RootCause>) 
         (Blame::Candle, "candle is wrong")
     };
     let mut details = Vec::new();
-    if signature.only_checkers_tell() && matches!(violation.device, Device::Sim(_)) {
-        let elsewhere = "a GPU does not check each access: there the call may fail, return some value, or seem right";
-        details.push(elsewhere.to_string());
+    if signature.only_checkers_tell() {
+        let unchecked = match violation.device {
+            Device::Sim(_) => Some("a GPU does not check each access: there the call"),
+            Device::Cpu => Some("without a check of each access, the call"),
+            Device::Cuda(_) => None,
+        };
+        details.extend(unchecked.map(|call| format!("{call} may fail, return some value, or seem right")));
     }
     match cause {
         Some(cause) => {

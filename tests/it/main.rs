@@ -21,6 +21,7 @@ mod diagnosis;
 mod doctor;
 mod extremes;
 mod fatal;
+mod fence;
 #[path = "../common/finding.rs"]
 mod finding;
 mod fixes;

@@ -127,8 +127,8 @@ const WRITES: [&str; 8] = [
 
 #[test]
 fn one_file_writes_files_and_one_module_draws() {
-    // Workers have a journal and their captured output, in a folder that goes when they do.
-    let writers = ["src/store/files.rs", "src/exec/journal.rs", "src/exec/captured.rs"];
+    // Workers have a journal, their captured output and their records, in a folder that goes when they do.
+    let writers = ["src/store/files.rs", "src/exec/journal.rs", "src/exec/captured.rs", "src/exec/fence.rs"];
     let mut seen = BTreeSet::new();
     for path in sources("src") {
         let (code, module) = (code(&path), module(&path, "src"));

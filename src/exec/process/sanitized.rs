@@ -8,7 +8,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::{Worker, protocol};
 use crate::exec::diagnosis::Reports;
-use crate::exec::protocol::Request;
+use crate::exec::protocol::{Request, Run};
 use crate::exec::sanitizer::{Sanitizer, Silent};
 use crate::ops::canary;
 
@@ -74,7 +74,7 @@ impl Worker {
     fn plant(&mut self, mark: &str) -> Planted {
         self.number += 1;
         let case = canary::case(mark);
-        let request = Request { number: self.number, case: case.clone(), twice: true };
+        let request = Request { number: self.number, case: case.clone(), run: Run::Twice };
         let sent = protocol::encode(&request).and_then(|frame| self.process.socket.write_all(&frame));
         match sent.and_then(|()| self.answer(&case)) {
             Ok(reply) if reply.outcome.lost_the_process() => Planted::AndGone,
