@@ -7,9 +7,9 @@ use crate::oracle::Rank;
 
 /// Declares words with a name in files and in text.
 macro_rules! words {
-    ($(#[$doc:meta])* $name:ident { $($(#[$doc_of:meta])* $variant:ident = $words:literal,)* }) => {
+    ($(#[$doc:meta])* $name:ident { $($(#[$doc_of:meta])* $variant:ident = $key:literal $words:literal,)* }) => {
         $(#[$doc])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema, clap::ValueEnum)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
         #[serde(rename_all = "kebab-case")]
         pub enum $name {
             $($(#[$doc_of])* $variant,)*
@@ -18,6 +18,11 @@ macro_rules! words {
         impl $name {
             /// All of them, in the order in which lists have them.
             pub const ALL: &[Self] = &[$(Self::$variant),*];
+
+            /// The name in files and on the command line.
+            pub const fn key(self) -> &'static str {
+                match self { $(Self::$variant => $key,)* }
+            }
         }
 
         impl std::fmt::Display for $name {
@@ -32,25 +37,25 @@ words! {
     /// The main thing that a user sees.
     Symptom {
         /// Values that are wrong.
-        WrongValues = "wrong values",
+        WrongValues = "wrong-values" "wrong values",
         /// NaN or an infinity in place of a number.
-        NotFinite = "NaN or infinity",
+        NotFinite = "not-finite" "NaN or infinity",
         /// A gradient that is wrong.
-        WrongGradient = "wrong gradient",
+        WrongGradient = "wrong-gradient" "wrong gradient",
         /// A gradient that is missing.
-        NoGradient = "no gradient",
+        NoGradient = "no-gradient" "no gradient",
         /// An access outside a tensor, memory that was never written, or work in no order.
-        OutOfBounds = "access out of bounds, or a race",
+        OutOfBounds = "out-of-bounds" "access out of bounds, or a race",
         /// An error of CUDA, after which the context is dead.
-        CudaError = "CUDA error",
+        CudaError = "cuda-error" "CUDA error",
         /// A panic.
-        Panic = "panic",
+        Panic = "panic" "panic",
         /// A call that never ends.
-        Hang = "call that never ends",
+        Hang = "hang" "call that never ends",
         /// A valid call that fails.
-        Rejected = "valid call rejected",
+        Rejected = "rejected" "valid call rejected",
         /// An invalid call that returns something.
-        Accepted = "invalid call accepted",
+        Accepted = "accepted" "invalid call accepted",
     }
 }
 
@@ -58,13 +63,13 @@ words! {
     /// The calls that meet a cause.
     Hit {
         /// Valid calls as models make them, with default settings.
-        Ordinary = "ordinary calls",
+        Ordinary = "ordinary" "ordinary calls",
         /// Valid calls with unusual values, dtypes or settings.
-        Rare = "rare calls",
+        Rare = "rare" "rare calls",
         /// Calls that break the function's contract.
-        Invalid = "invalid calls",
+        Invalid = "invalid" "invalid calls",
         /// Tensors without elements.
-        Empty = "empty tensors",
+        Empty = "empty" "empty tensors",
     }
 }
 

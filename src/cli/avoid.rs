@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use clap::ValueEnum;
+use clap::builder::PossibleValue;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -38,6 +39,16 @@ pub struct Args {
     /// Print JSON, one object per line.
     #[arg(long)]
     json: bool,
+}
+
+impl ValueEnum for Symptom {
+    fn value_variants<'a>() -> &'a [Self] {
+        Self::ALL
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(PossibleValue::new(self.key()))
+    }
 }
 
 /// A device of a user.
@@ -96,7 +107,9 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
         }
         return Ok(Exit::Clean);
     }
-    usual.iter().for_each(|cause| show(cause, &causes));
+    for cause in &usual {
+        show(cause, &causes);
+    }
     let more = match rest.len() {
         0 => String::new(),
         rest => format!("; `--all` also lists {rest} that only invalid calls and empty tensors meet"),

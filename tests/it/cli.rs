@@ -42,7 +42,7 @@ fn every_planted_fault_is_charged_to_the_right_case() {
         snuffer(store.path(), &[&args[..], &["--inject", inject]].concat())
     };
     let shown = text(&run("3").stdout);
-    assert_eq!(shown.matches("3 of 3 charged to the right case").count(), 8, "{shown}");
+    assert_eq!(shown.matches("3 of 3 charged to the right case").count(), 12, "{shown}");
 }
 
 #[test]

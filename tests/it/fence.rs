@@ -30,12 +30,42 @@ fn report(worker: &mut Worker, case: &Case, side: Side) -> Option<DeviceReport> 
 fn an_access_beside_a_buffer_is_reported_with_its_kind_and_place() {
     let mut worker = worker();
     for (fault, side, kind, message) in [
-        ("read after the end", Side::End, "out of bounds", "Invalid read 0 bytes after the nearest allocation of size 8"),
-        ("write after the end", Side::End, "out of bounds", "Invalid write 0 bytes after the nearest allocation of size 8"),
-        ("read before the start", Side::Start, "out of bounds", "Invalid read 4 bytes before the nearest allocation of size 8"),
-        ("write before the start", Side::Start, "out of bounds", "Invalid write 4 bytes before the nearest allocation of size 8"),
-        ("read after free", Side::End, "use after free", "Invalid read at offset 0 of an allocation of size 8 bytes that was freed"),
-        ("write after free", Side::Start, "use after free", "Invalid write at offset 0 of an allocation of size 8 bytes that was freed"),
+        (
+            "read after the end",
+            Side::End,
+            "out of bounds",
+            "Invalid read 0 bytes after the nearest allocation of size 8",
+        ),
+        (
+            "write after the end",
+            Side::End,
+            "out of bounds",
+            "Invalid write 0 bytes after the nearest allocation of size 8",
+        ),
+        (
+            "read before the start",
+            Side::Start,
+            "out of bounds",
+            "Invalid read 4 bytes before the nearest allocation of size 8",
+        ),
+        (
+            "write before the start",
+            Side::Start,
+            "out of bounds",
+            "Invalid write 4 bytes before the nearest allocation of size 8",
+        ),
+        (
+            "read after free",
+            Side::End,
+            "use after free",
+            "Invalid read at offset 0 of an allocation of size 8 bytes that was freed",
+        ),
+        (
+            "write after free",
+            Side::Start,
+            "use after free",
+            "Invalid write at offset 0 of an allocation of size 8 bytes that was freed",
+        ),
     ] {
         let DeviceReport { kind: seen, place, message: text } =
             report(&mut worker, &canary::case(fault), side).unwrap_or_else(|| panic!("{fault} is not reported"));
@@ -68,7 +98,10 @@ fn a_signal_without_a_fence_is_a_death_as_before() {
 #[test]
 fn candle_reads_behind_a_kernel_that_is_a_view() {
     let regressions = regressions();
-    for name in ["tensor.conv1d/f32-broadcast-kernel-read-out-of-bounds", "tensor.conv1d/f64-broadcast-kernel-read-out-of-bounds"] {
+    for name in [
+        "tensor.conv1d/f32-broadcast-kernel-read-out-of-bounds",
+        "tensor.conv1d/f64-broadcast-kernel-read-out-of-bounds",
+    ] {
         let (_, kept) = regressions.iter().find(|(known, _)| known == name).expect("a kept regression");
         let case = &kept.case;
         let Answer { outcome, again, device_reports } = worker().run(case).expect("the harness survives");
@@ -91,7 +124,8 @@ fn valid_calls_of_every_op_are_fenced_without_a_report() {
             let case = sample(op.name, op.generate, Mode::Valid, seed, 0).case;
             for side in [Side::End, Side::Start] {
                 let answer = worker.run_fenced(&case, side).expect("the harness survives");
-                reported.extend(answer.device_reports.reports.into_iter().map(|it| format!("{}: {}", op.name, it.message)));
+                reported
+                    .extend(answer.device_reports.reports.into_iter().map(|it| format!("{}: {}", op.name, it.message)));
             }
         }
     }

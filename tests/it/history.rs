@@ -139,7 +139,12 @@ fn a_root_cause_is_as_old_as_its_first_signature() {
         };
         shown["causes"].as_array().expect("rows").iter().map(row).collect()
     };
-    let new = ("chunk into 0 parts divides by 0".to_string(), true, "2026-01-10 12:00:00".to_string(), 3);
+    let new = (
+        "Tensor::chunk into 0 parts panics with a division by 0".to_string(),
+        true,
+        "2026-01-10 12:00:00".to_string(),
+        3,
+    );
     let old = (HANG.to_string(), false, "2026-01-01 12:00:00".to_string(), 20);
     assert_eq!(rows(&args), [new.clone(), old], "a signature without a known cause has a row of its own");
     assert_eq!(rows(&[&args[..], &["--since", "2026-01-10"]].concat()), [new], "what this night brought");

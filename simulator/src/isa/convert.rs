@@ -216,10 +216,10 @@ impl Real for Bf16 {
 /// The number that the bits of a float of this type are; `None` for pairs.
 pub fn value_of(of: TypeId) -> Option<fn(u64) -> f64> {
     macro_rules! values {
-        ($($type:ident),+) => { [$((TypeId::of::<$type>(), |bits| $type::of(bits).real()),)+] };
+        ($($type:ident),+) => { $(if of == TypeId::of::<$type>() { return Some(|bits| $type::of(bits).real()); })+ };
     }
-    let values: [(TypeId, fn(u64) -> f64); 4] = values!(f32, f64, F16, Bf16);
-    values.into_iter().find(|(own, _)| *own == of).map(|(_, value)| value)
+    values!(f32, f64, F16, Bf16);
+    None
 }
 
 fn between_floats(table: &mut Table) {

@@ -50,7 +50,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     };
     let found: Vec<Option<Test>> = chosen.iter().copied().map(with_test).collect::<Result<_, _>>()?;
     let with_tests: Vec<(&RootCause, Option<Test>)> = chosen.into_iter().zip(found).collect();
-    let Series { patches, left_out } = series(&with_tests, args.candle.as_deref(), &author())?;
+    let Series { patches, left_out } = series(&with_tests, args.candle.as_deref(), &author());
     for (number, (name, text)) in (1..).zip(&patches) {
         let path = args.into.join(format!("{number:04}-{name}.patch"));
         write_atomically(&path, text.as_bytes())?;

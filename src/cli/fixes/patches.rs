@@ -31,11 +31,7 @@ pub struct Author {
 }
 
 /// The patches of `causes`, each with its test, for a checkout of candle or else for the release under test.
-pub fn series(
-    causes: &[(&RootCause, Option<Test>)],
-    checkout: Option<&Path>,
-    author: &Author,
-) -> Result<Series, Unusable> {
+pub fn series(causes: &[(&RootCause, Option<Test>)], checkout: Option<&Path>, author: &Author) -> Series {
     let text = |file: &str| match checkout {
         None => source(file).ok(),
         Some(folder) => std::fs::read_to_string(folder.join(file)).ok(),
@@ -77,7 +73,7 @@ pub fn series(
     for (number, (cause, changes)) in (1..).zip(subjects) {
         series.patches.push((cause.name.clone(), patch(cause, &changes, author, (number, count))));
     }
-    Ok(series)
+    series
 }
 
 /// A file that a patch changes; one without an old text is new.
