@@ -53,6 +53,7 @@ impl Times {
         for dtype in [DType::F32, DType::F16, DType::BF16] {
             self.in_dtype(dtype)?;
         }
+        self.integers()?;
         self.indexing()?;
         self.training()?;
         self.views()?;
@@ -77,6 +78,8 @@ impl Times {
         self.time(&format!("gelu {name}"), || x.gelu())?;
         self.time(&format!("sigmoid {name}"), || ops::sigmoid(&x))?;
         self.time(&format!("maximum {name}"), || x.maximum(&x))?;
+        let positive = (x.abs()? + 0.1)?;
+        self.time(&format!("pow {name}"), || positive.pow(&x))?;
         self.time(&format!("affine {name}"), || x.affine(2., 1.))?;
         self.time(&format!("softmax_last_dim {name}"), || ops::softmax_last_dim(&x))?;
         self.time(&format!("rms_norm {name}"), || ops::rms_norm(&x, &weight, 1e-5))?;
@@ -86,10 +89,20 @@ impl Times {
         let (left, right) = (self.floats(dtype, &[256, 512])?, self.floats(dtype, &[512, 512])?);
         self.time(&format!("matmul {name}"), || left.matmul(&right))?;
         self.time(&format!("matmul of a transposed matrix {name}"), || left.matmul(&right.t()?))?;
-        self.time(&format!("matmul of one row {name}"), || left.narrow(0, 0, 1)?.matmul(&right))?;
+        for rows in [1, 2, 7] {
+            let left = left.narrow(0, 0, rows)?;
+            self.time(&format!("matmul of {rows} rows {name}"), || left.matmul(&right))?;
+            self.time(&format!("matmul of {rows} rows and a transposed matrix {name}"), || left.matmul(&right.t()?))?;
+        }
         let heads = self.floats(dtype, &[1, 8, 128, 64])?;
         let (cos, sin) = (self.floats(dtype, &[128, 32])?, self.floats(dtype, &[128, 32])?);
         self.time(&format!("rope {name}"), || rotary_emb::rope(&heads, &cos, &sin))?;
+        self.time(&format!("rope_i {name}"), || rotary_emb::rope_i(&heads, &cos, &sin))?;
+        self.time(&format!("rope_thd {name}"), || rotary_emb::rope_thd(&heads.reshape((1, 128, 8, 64))?, &cos, &sin))?;
+        let tables = (self.floats(dtype, &[1, 160, 32])?, self.floats(dtype, &[1, 160, 32])?);
+        self.time(&format!("rope of a table for each sequence {name}"), || {
+            rotary_emb::rope(&heads, &tables.0, &tables.1)
+        })?;
         let image = self.floats(dtype, &[1, 32, 32, 32])?;
         self.time(&format!("max_pool2d {name}"), || image.max_pool2d(2))?;
         self.time(&format!("avg_pool2d {name}"), || image.avg_pool2d(2))?;
@@ -100,6 +113,16 @@ impl Times {
         let (signal, kernel) = (self.floats(dtype, &[2, 64, 512])?, self.floats(dtype, &[64, 64, 3])?);
         self.time(&format!("conv1d {name}"), || signal.conv1d(&kernel, 1, 1, 1, 1))?;
         self.time(&format!("conv_transpose1d {name}"), || signal.conv_transpose1d(&kernel, 1, 0, 1, 1, 1))
+    }
+
+    fn integers(&self) -> Result<()> {
+        let x = self.ids(512 * 1024, 1 << 20)?.reshape((512, 1024))?;
+        let y = (&x + 1.)?;
+        self.time("div u32", || &x / &y)?;
+        self.time("div of a broadcast row u32", || x.broadcast_div(&y.narrow(0, 0, 1)?))?;
+        let (x, y) = (x.to_dtype(DType::I64)?, y.to_dtype(DType::I64)?);
+        self.time("div i64", || &x / &y)?;
+        self.time("div of a transposed matrix i64", || x.t()? / y.t()?)
     }
 
     fn indexing(&self) -> Result<()> {
@@ -121,10 +144,12 @@ impl Times {
         self.time("cross_entropy, backward", || loss::cross_entropy(&logits, &labels)?.backward())?;
         let target = logits.ones_like()?;
         self.time("binary_cross_entropy_with_logit", || loss::binary_cross_entropy_with_logit(&logits, &target))?;
-        let (weight, x) = (Var::from_tensor(&self.floats(DType::F32, &[256, 256])?)?, self.floats(DType::F32, &[64, 256])?);
+        let (weight, x) =
+            (Var::from_tensor(&self.floats(DType::F32, &[256, 256])?)?, self.floats(DType::F32, &[64, 256])?);
         let network = || x.matmul(&weight)?.gelu()?.matmul(&weight)?.relu()?.sqr()?.mean_all();
         self.time("a network of two layers, backward", || network()?.backward())?;
-        let (signal, kernel) = (self.floats(DType::F32, &[2, 32, 256])?, Var::from_tensor(&self.floats(DType::F32, &[32, 32, 3])?)?);
+        let (signal, kernel) =
+            (self.floats(DType::F32, &[2, 32, 256])?, Var::from_tensor(&self.floats(DType::F32, &[32, 32, 3])?)?);
         self.time("conv1d, backward", || signal.conv1d(&kernel, 1, 1, 1, 1)?.sum_all()?.backward())?;
         let image = Var::from_tensor(&self.floats(DType::F32, &[1, 16, 32, 32])?)?;
         self.time("max_pool2d, backward", || image.max_pool2d(2)?.sum_all()?.backward())?;
