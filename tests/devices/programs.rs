@@ -137,7 +137,8 @@ fn check_tests(
             let (name, fails) = (format!("{name}_{oracle}"), judge(&evidence) != Verdict::Pass);
             match test(&evidence, &observations[0], oracle) {
                 Ok(program::Test { uses, function, name: called, .. }) => {
-                    let main = format!("fn main() -> candle_core::Result<()> {{ {called}(&Device::Cpu) }}");
+                    let opened = if device == Device::Cpu { "Device::Cpu" } else { "Device::new_cuda(0)?" };
+                    let main = format!("fn main() -> candle_core::Result<()> {{ {called}(&{opened}) }}");
                     tests.insert(name.clone(), format!("use candle_core as candle;\n{uses}\n{function}\n{main}\n"));
                     wrong.insert(name, fails);
                 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use super::patches::{Author, Series, series};
+use super::patches::{Series, series};
 use crate::CANDLE;
 use crate::causes::RootCause;
 use crate::cli::kept_tests::KeptTests;
@@ -86,7 +86,7 @@ fn chosen<'a>(args: &Args, causes: &'a [RootCause]) -> Result<Vec<&'a RootCause>
 }
 
 /// Who git says the user is.
-fn author() -> Author {
+fn author() -> String {
     let config = |key: &str| {
         let output = Command::new("git").args(["config", key]).output().ok()?;
         let value = String::from_utf8_lossy(&output.stdout).trim().to_string();
@@ -94,5 +94,5 @@ fn author() -> Author {
     };
     let name = config("user.name").unwrap_or_else(|| "snuffer".to_string());
     let address = config("user.email").unwrap_or_else(|| "snuffer@example.invalid".to_string());
-    Author { from: format!("{name} <{address}>") }
+    format!("{name} <{address}>")
 }

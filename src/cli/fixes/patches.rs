@@ -23,15 +23,9 @@ pub struct Series {
     pub left_out: Vec<(String, String)>,
 }
 
-/// The author of patches.
-#[derive(Debug, Clone)]
-pub struct Author {
-    /// Their name and address, such as `Ada <ada@example.org>`.
-    pub from: String,
-}
-
-/// The patches of `causes`, each with its test, for a checkout of candle or else for the release under test.
-pub fn series(causes: &[(&RootCause, Option<Test>)], checkout: Option<&Path>, author: &Author) -> Series {
+/// The patches of `causes` by an author such as `Ada <ada@example.org>`, each with its test, for a checkout of candle or else for the
+/// release under test.
+pub fn series(causes: &[(&RootCause, Option<Test>)], checkout: Option<&Path>, author: &str) -> Series {
     let text = |file: &str| match checkout {
         None => source(file).ok(),
         Some(folder) => std::fs::read_to_string(folder.join(file)).ok(),
@@ -84,8 +78,8 @@ struct Change {
 }
 
 /// A patch as `git format-patch` writes it.
-fn patch(cause: &RootCause, changes: &[Change], Author { from }: &Author, (number, count): (usize, usize)) -> String {
-    let mut text = format!("From {:040} Mon Sep 17 00:00:00 2001\nFrom: {from}\n", 0);
+fn patch(cause: &RootCause, changes: &[Change], author: &str, (number, count): (usize, usize)) -> String {
+    let mut text = format!("From {:040} Mon Sep 17 00:00:00 2001\nFrom: {author}\n", 0);
     text += &format!("Subject: [PATCH {number}/{count}] {}\n\n{}", cause.title, message(cause));
     text += "---\n\n";
     for Change { file, old, new } in changes {
