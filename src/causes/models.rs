@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use crate::ops::Op;
 
-/// What each model uses, made by `cargo xtask models`: `.gather` is a method, `rope` a function, `Linear` a type.
+/// The functions that each model uses, made by `cargo xtask models`: `.gather` is a method, `rope` a function, `Linear` a type.
 #[derive(Debug, Clone, Default, Deserialize)]
 pub struct Models(BTreeMap<String, BTreeSet<String>>);
 

@@ -38,7 +38,7 @@ pub struct RootCause {
     /// The dtypes that have it, also those of quantized tensors; all if there are none.
     #[serde(default)]
     pub dtypes: Vec<String>,
-    /// Why it is no mistake of candle, if it is none: what is known is still explained by it.
+    /// The reason why it is not a bug of candle, if it is not one. It still explains failures.
     #[serde(default)]
     pub note: Option<String>,
     /// Where it is: files and functions of candle, such as `candle-core/src/conv.rs ParamsConv1D::l_out`.
@@ -174,7 +174,7 @@ impl RootCause {
         format!("{}, on {}{dtypes}; by {}", self.symptom, self.on().join(" and "), self.hit)
     }
 
-    /// What causes are ordered by: those with the most impact come first, notes last.
+    /// The key by which causes are sorted: the most impact first, notes last.
     pub fn order(&self) -> impl Ord + use<'_> {
         (self.note.is_some(), Reverse(self.impact()), self.rank, &self.name)
     }

@@ -172,5 +172,5 @@ fn show(cause: &RootCause, causes: &[RootCause]) {
     println!("");
 }
 
-/// What is said where no workaround is known.
+/// The advice where no workaround is known.
 const NONE: &str = "No workaround is known: avoid the call.";

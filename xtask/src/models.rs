@@ -64,7 +64,7 @@ fn table(root: &Path) -> anyhow::Result<String> {
     Ok(text)
 }
 
-/// What a module of candle-transformers uses, and the modules that it names.
+/// The names that a module of candle-transformers uses, and the modules that it names.
 #[derive(Debug, Default)]
 struct Module {
     uses: Names,
@@ -123,7 +123,7 @@ fn closed(names: &Names, layers: &BTreeMap<String, Names>) -> Names {
     all
 }
 
-/// What each public type and each public function of candle-nn uses.
+/// The names that each public type and function of candle-nn uses.
 fn layers(src: &Path) -> anyhow::Result<BTreeMap<String, Names>> {
     let mut layers: BTreeMap<String, Names> = BTreeMap::new();
     let mut inner: Vec<(String, Names)> = Vec::new();

@@ -244,7 +244,7 @@ fn wraps(mask: u32, wrong: &mut [u8; WARP], of: impl Fn(usize) -> (bool, bool)) 
     }
 }
 
-/// Whether one is NaN or infinite and the other is not, or they differ in sign: a root, a logarithm or a quotient of them does, too.
+/// True if only one is NaN, only one is infinite, or their signs differ: then a root, a logarithm or a quotient differs, too.
 fn differ_in_class(values: [f64; 2]) -> bool {
     let class = |value: f64| (value.is_nan(), value.is_infinite(), value > 0.0, value < 0.0);
     class(values[0]) != class(values[1])

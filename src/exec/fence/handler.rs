@@ -13,13 +13,13 @@ use device_record::{Fault, Frame, How, Kind, Near, Record, Severity, Source};
 use super::{allocator, region};
 use crate::run::crate_path;
 
-/// What the handler needs.
+/// Everything the handler needs.
 struct Ready {
     /// The file that the record is appended to.
     records: File,
     /// The lowest address of a stack. Those on which handlers run are of a few pages.
     stack: usize,
-    /// What happened at this signal before: Rust's runtime tells an overflow of the stack.
+    /// The earlier handler of this signal: Rust's runtime reports a stack overflow.
     before: libc::sigaction,
 }
 
@@ -57,7 +57,7 @@ pub fn install(records: File) -> io::Result<()> {
 #[allow(unsafe_code, reason = "a handler gets pointers from the system")]
 extern "C" fn handle(signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
     static BEGUN: AtomicBool = AtomicBool::new(false);
-    // What follows allocates, and must not go to the fence itself.
+    // The code below allocates, and must not use the fence itself.
     allocator::switch(None);
     let Some(ready) = READY.get() else { return };
     // SAFETY: the system passes valid pointers to a handler with `SA_SIGINFO`, and this signal has an address.
@@ -79,7 +79,7 @@ extern "C" fn handle(signal: libc::c_int, info: *mut libc::siginfo_t, context: *
     unsafe { libc::signal(signal, libc::SIG_DFL) };
 }
 
-/// What the access does. The processor says it (Intel SDM 3A, 4.7, page-fault error code, bit 1).
+/// The kind of access, as the processor reports it (Intel SDM 3A, 4.7, page-fault error code, bit 1).
 #[cfg(target_arch = "x86_64")]
 #[allow(unsafe_code, reason = "the system passes a pointer")]
 unsafe fn how(context: *mut libc::c_void) -> How {
@@ -88,7 +88,7 @@ unsafe fn how(context: *mut libc::c_void) -> How {
     if registers[libc::REG_ERR as usize] & 2 == 0 { How::Read } else { How::Write }
 }
 
-/// What the access does is not known here.
+/// The kind of access is not known here.
 #[cfg(not(target_arch = "x86_64"))]
 #[allow(unsafe_code, reason = "elsewhere it is unsafe")]
 unsafe fn how(_: *mut libc::c_void) -> How {

@@ -65,7 +65,7 @@ pub const ADDRESSES: usize = {
     bytes
 };
 
-/// What a slot holds. The handler of signals reads it without a lock.
+/// The contents of a slot. The handler of signals reads it without a lock.
 struct Slot {
     /// Where the last allocation begins, from the beginning of the region.
     start: AtomicUsize,
@@ -236,7 +236,7 @@ fn unit(offset: usize) -> Option<(usize, bool)> {
     None
 }
 
-/// What is wrong with an access to this address, and which allocation is next to it; `None` outside of the region.
+/// The fault of an access to this address, and which allocation is next to it; `None` outside of the region.
 pub fn wrong(address: usize) -> Option<(Kind, Near)> {
     let offset = offset(address)?;
     let (slot, is_inside) = unit(offset).unwrap_or((SLOTS, false));
