@@ -38,7 +38,9 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
         return Err(UsageError(format!("{} exists; {advice}", args.into.display())).into());
     }
     if let Some(folder) = args.candle.as_ref().filter(|folder| !folder.join("candle-core/src").is_dir()) {
-        return Err(UsageError(format!("{} is not a checkout of candle: it has no candle-core", folder.display())).into());
+        return Err(
+            UsageError(format!("{} is not a checkout of candle: it has no candle-core", folder.display())).into()
+        );
     }
     let causes = RootCause::all().map_err(UsageError)?;
     let chosen = chosen(args, &causes)?;
