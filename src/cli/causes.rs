@@ -41,7 +41,7 @@ pub struct Explained<'a> {
     rank: Rank,
     /// Its theme: causes that are one decision of candle's maintainers.
     theme: Option<&'a str>,
-    /// Why it is no mistake of candle, if it is none.
+    /// The reason why it is not a bug of candle, if it is not one.
     note: Option<&'a str>,
     /// The files and functions of candle.
     at: &'a [String],

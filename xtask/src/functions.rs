@@ -17,17 +17,7 @@ const CRATES: [(&str, &[&str]); 4] =
 
 /// Writes the table, or with `check` says whether it is what it should be.
 pub fn run(root: &Path, check: bool) -> anyhow::Result<u8> {
-    let table = table(root)?;
-    let path = root.join(TABLE);
-    if check {
-        let fresh = fs::read_to_string(&path).is_ok_and(|kept| kept == table);
-        if !fresh {
-            eprintln!("xtask: {TABLE} does not match candle's sources; run `cargo xtask functions`");
-        }
-        return Ok(u8::from(!fresh));
-    }
-    fs::write(&path, table).with_context(|| format!("cannot write {}", path.display()))?;
-    Ok(0)
+    sources::keep(root, TABLE, &table(root)?, check, "cargo xtask functions")
 }
 
 /// A line for each function: file, first and last line, name.

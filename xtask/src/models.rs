@@ -3,13 +3,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, ensure};
 use syn::visit::{self, Visit};
 
 use crate::shell::cargo;
-use crate::sources;
+use crate::sources::{self, rust_files};
 
 /// Where the table is in the project.
 const TABLE: &str = "corpora/causes/models.toml";
@@ -28,17 +28,7 @@ type Names = BTreeSet<String>;
 
 /// Writes the table, or with `check` says whether it is what it should be.
 pub fn run(root: &Path, check: bool) -> anyhow::Result<u8> {
-    let table = table(root)?;
-    let path = root.join(TABLE);
-    if check {
-        let fresh = fs::read_to_string(&path).is_ok_and(|kept| kept == table);
-        if !fresh {
-            eprintln!("xtask: {TABLE} does not match candle-transformers; run `cargo xtask models`");
-        }
-        return Ok(u8::from(!fresh));
-    }
-    sources::write_if_new(&path, &table)?;
-    Ok(0)
+    sources::keep(root, TABLE, &table(root)?, check, "cargo xtask models")
 }
 
 fn table(root: &Path) -> anyhow::Result<String> {
@@ -261,19 +251,4 @@ fn last(path: &syn::Path) -> String {
 fn parsed(file: &Path) -> anyhow::Result<syn::File> {
     let text = fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
     syn::parse_file(&text).with_context(|| format!("cannot parse {}", file.display()))
-}
-
-/// The Rust sources below `folder`, in order.
-fn rust_files(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))? {
-        let path = entry?.path();
-        if path.is_dir() {
-            found.extend(rust_files(&path)?);
-        } else if path.extension().is_some_and(|end| end == "rs") {
-            found.push(path);
-        }
-    }
-    found.sort();
-    Ok(found)
 }

@@ -60,3 +60,31 @@ pub fn write_if_new(path: &Path, text: &str) -> anyhow::Result<()> {
     fs::create_dir_all(parent).with_context(|| format!("cannot make {}", parent.display()))?;
     fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
 }
+
+/// The Rust sources below `folder`, in order.
+pub fn rust_files(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))? {
+        let path = entry?.path();
+        if path.is_dir() {
+            found.extend(rust_files(&path)?);
+        } else if path.extension().is_some_and(|end| end == "rs") {
+            found.push(path);
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// Writes a generated `table`, or with `check` returns 1 and names the `command` that writes it if `file` has something else.
+pub fn keep(root: &Path, file: &str, table: &str, check: bool, command: &str) -> anyhow::Result<u8> {
+    let path = root.join(file);
+    if !check {
+        return write_if_new(&path, table).map(|()| 0);
+    }
+    let is_fresh = fs::read_to_string(&path).is_ok_and(|kept| kept == table);
+    if !is_fresh {
+        eprintln!("xtask: {file} is not what candle's sources say; run `{command}`");
+    }
+    Ok(u8::from(!is_fresh))
+}

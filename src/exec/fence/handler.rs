@@ -127,7 +127,7 @@ fn call_of_the_case() -> Option<Frame> {
     found
 }
 
-/// Whether a call is one of candle's functions, or of an op that brings a function of its own. Without debug information, only the
+/// True for a call of one of candle's functions, or of an op that brings a function of its own. Without debug information, only the
 /// name tells.
 fn is_of_a_case(call: &Frame) -> bool {
     let file = call.file.as_deref().map(crate_path).unwrap_or_default();

@@ -119,7 +119,7 @@ pub fn reserve() -> io::Result<()> {
     Ok(())
 }
 
-/// Whether an allocation is in the region.
+/// True if an allocation is in the region.
 pub fn has(memory: *mut u8) -> bool {
     offset(memory as usize).is_some()
 }
@@ -196,7 +196,7 @@ fn put_back(class: usize, slot: usize, is_open: bool) {
     }
 }
 
-/// Whether the system now allows these accesses to the pages. It refuses if a process has too many mappings.
+/// Sets the accesses to the pages that are allowed. False if the system rejects that: a process may have only so many mappings.
 fn protect(address: usize, size: usize, accesses: libc::c_int) -> bool {
     #[allow(unsafe_code, reason = "a system call")]
     // SAFETY: the pages are a slot of the region, which the caller has and nobody uses.

@@ -16,7 +16,7 @@ pub(super) fn write(connection: &Connection) -> rusqlite::Result<()> {
     connection.execute("UPDATE seal SET sum = ?1", [sum]).map(drop)
 }
 
-/// Whether the rows are those that were sealed.
+/// True if the rows are those that were sealed.
 pub(super) fn is_whole(connection: &Connection) -> rusqlite::Result<bool> {
     let sealed: i64 = connection.query_row("SELECT sum FROM seal", [], |row| row.get(0))?;
     Ok(sealed == sum(connection)?)

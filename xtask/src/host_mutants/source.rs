@@ -10,7 +10,7 @@ use super::find;
 use super::site::Site;
 use super::weave::{Woven, weave};
 use crate::compiler::CompileError;
-use crate::sources::{candle, copy, write_if_new};
+use crate::sources::{candle, copy, rust_files, write_if_new};
 
 /// What asks for a switch, written into the copy of candle-core.
 const SWITCH: &str = include_str!("switch.rs");
@@ -83,21 +83,6 @@ pub fn read(with_cuda: bool) -> anyhow::Result<Vec<Source>> {
         }
     }
     Ok(all)
-}
-
-/// The Rust files below `folder`, in order.
-fn rust_files(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))? {
-        let path = entry?.path();
-        if path.is_dir() {
-            found.extend(rust_files(&path)?);
-        } else if path.extension().is_some_and(|end| end == "rs") {
-            found.push(path);
-        }
-    }
-    found.sort();
-    Ok(found)
 }
 
 /// Copies candle's crates, without their tests and examples.
