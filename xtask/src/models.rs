@@ -23,6 +23,12 @@ const NO_MODELS: [&str; 2] = ["mod", "with_tracing"];
 /// Modules of candle-nn that load and make weights: each model has them, and they use a bit of everything.
 const NO_LAYERS: [&str; 3] = ["var_builder", "var_map", "init"];
 
+/// Methods that numbers have, too. Those of tensors return a `Result`.
+const OF_NUMBERS: [&str; 18] = [
+    "abs", "ceil", "clamp", "cos", "exp", "floor", "log", "max", "min", "neg", "pow", "powf", "recip", "round", "sin",
+    "sqrt", "sum", "tanh",
+];
+
 /// Names: `.gather` of a method, `rope` of a function, `Linear` of a type.
 type Names = BTreeSet<String>;
 
@@ -41,7 +47,7 @@ fn table(root: &Path) -> anyhow::Result<String> {
     let known = known(&core, &layers)?;
     let modules = modules(&transformers)?;
     let mut text = "# Made by `cargo xtask models`: what of candle-core and candle-nn each model of candle-transformers uses, by its source.\n\
-                    # `.gather` is a method, `rope` a function, `Linear` a type.\n"
+                    # `.gather` is a method, `rope` a function, `Linear` a type, and `QTensor::new` makes one.\n"
         .to_string();
     for name in modules.keys().filter_map(|name| name.strip_prefix("models::")) {
         if NO_MODELS.contains(&name) {
@@ -147,15 +153,23 @@ fn layers(src: &Path) -> anyhow::Result<BTreeMap<String, Names>> {
 /// The names that matter: methods of tensors, the types of quantized tensors, and the functions and types of candle-nn.
 fn known(core: &Path, layers: &BTreeMap<String, Names>) -> anyhow::Result<Names> {
     let mut names: Names = layers.keys().cloned().collect();
-    names.extend(["QMatMul", "QTensor"].map(String::from));
+    names.insert("QMatMul".to_string());
     for file in rust_files(core)? {
         for item in parsed(&file)?.items {
             let syn::Item::Impl(syn::ItemImpl { self_ty, trait_: None, items, .. }) = item else { continue };
-            if matches!(&*self_ty, syn::Type::Path(path) if last(&path.path) == "Tensor") {
-                names.extend(items.iter().filter_map(|item| match item {
-                    syn::ImplItem::Fn(method) if is_public(&method.vis) => Some(format!(".{}", method.sig.ident)),
-                    _ => None,
-                }));
+            let syn::Type::Path(path) = &*self_ty else { continue };
+            let of = last(&path.path);
+            let method = |item: &syn::ImplItem| match item {
+                syn::ImplItem::Fn(method) if is_public(&method.vis) => Some(method.sig.ident.to_string()),
+                // `unary_op!(exp, Exp)` makes a method.
+                syn::ImplItem::Macro(made) => made.mac.tokens.clone().into_iter().next().map(|name| name.to_string()),
+                _ => None,
+            };
+            for name in items.iter().filter_map(method).filter(|_| ["Tensor", "QTensor"].contains(&of.as_str())) {
+                if of == "QTensor" {
+                    names.insert(format!("{of}::{name}"));
+                }
+                names.insert(format!(".{name}"));
             }
         }
     }
@@ -191,8 +205,10 @@ impl Used {
     fn path(&mut self, path: Vec<String>) {
         if let [.., of, name] = &path[..] {
             // `Tensor::cat` is a method.
-            if of == "Tensor" {
-                self.names.insert(format!(".{name}"));
+            match of.as_str() {
+                "Tensor" => drop(self.names.insert(format!(".{name}"))),
+                "QTensor" => drop(self.names.insert(format!("{of}::{name}"))),
+                _ => {}
             }
             if of.starts_with(char::is_uppercase) {
                 self.names.insert(of.clone());
@@ -220,8 +236,17 @@ impl Used {
 
 impl<'ast> Visit<'ast> for Used {
     fn visit_expr_method_call(&mut self, call: &'ast syn::ExprMethodCall) {
-        self.names.insert(format!(".{}", call.method));
+        if !OF_NUMBERS.iter().any(|name| call.method == name) {
+            self.names.insert(format!(".{}", call.method));
+        }
         visit::visit_expr_method_call(self, call);
+    }
+
+    fn visit_expr_try(&mut self, tried: &'ast syn::ExprTry) {
+        if let syn::Expr::MethodCall(call) = &*tried.expr {
+            self.names.insert(format!(".{}", call.method));
+        }
+        visit::visit_expr_try(self, tried);
     }
 
     fn visit_path(&mut self, path: &'ast syn::Path) {
