@@ -74,6 +74,8 @@ pub fn command_of(device: Device, build: Build, candle: Option<&CandleUnderTest>
     command.env("CANDLE_GRAD_DO_NOT_DETACH", "1");
     // One thread per worker: cases are small, there are many workers, and the order of a sum must not depend on the machine.
     command.env("RAYON_NUM_THREADS", "1").env("RUST_BACKTRACE", "0").env_remove("RUST_LIB_BACKTRACE");
+    // With the fixes, candle then checks ids before it launches a kernel that would assert. As released, it knows no such variable.
+    command.env("CANDLE_CUDA_CHECK_IDS", "1");
     simulate(&mut command, device)?;
     if (device, build) == (Device::Cpu, Build::Mutated)
         && let Ok(libraries) = libraries()

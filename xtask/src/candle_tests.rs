@@ -19,6 +19,7 @@ use crate::known::{KnownFailure, failure};
 use crate::set_up;
 use crate::shell::target;
 
+mod exported;
 mod workspace;
 
 /// The tests that are known to fail, with how and why: one table per test.
@@ -41,6 +42,9 @@ pub struct Args {
     /// A folder with candle-core, candle-nn and candle-kernels to test instead, such as `snuffer fixes build` writes.
     #[arg(long)]
     candle: Option<PathBuf>,
+    /// Instead run the tests that `snuffer fixes export` writes, with all fixes and without: those of the CPU alone with `--cpu`.
+    #[arg(long, conflicts_with_all = ["candle", "filter", "list"])]
+    exported: bool,
 }
 
 enum Outcome {
@@ -52,8 +56,7 @@ enum Outcome {
 }
 
 /// Builds the tests, runs those that are asked for, and compares the results with the known failures.
-pub fn run(toolkit: &Toolkit, Args { filter, list, cpu, candle }: &Args) -> anyhow::Result<u8> {
-    let binaries = workspace::build((!cpu).then_some(toolkit), candle.as_deref())?;
+pub fn run(toolkit: &Toolkit, Args { filter, list, cpu, candle, exported }: &Args) -> anyhow::Result<u8> {
     let library = match toolkit {
         _ if *cpu => None,
         Toolkit::Installed(_) => None,
@@ -62,8 +65,12 @@ pub fn run(toolkit: &Toolkit, Args { filter, list, cpu, candle }: &Args) -> anyh
         Toolkit::Assembled(_) => Some(set_up::simulator()?),
     };
     let library = library.as_deref();
+    let toolkit = (!cpu).then_some(toolkit);
+    if *exported {
+        return exported::run(toolkit, library, &logs()?);
+    }
     let mut tests = Vec::new();
-    for binary in binaries {
+    for binary in workspace::build(toolkit, candle.as_deref())? {
         let chosen = |test: &Test| test.is_on_cuda() != *cpu && test.label().contains(filter);
         tests.extend(binary.tests(library)?.into_iter().filter(chosen));
     }
@@ -79,8 +86,7 @@ pub fn run(toolkit: &Toolkit, Args { filter, list, cpu, candle }: &Args) -> anyh
 }
 
 fn run_all(tests: &[Test], library: Option<&Path>, known: &toml::Table) -> anyhow::Result<u8> {
-    let logs = target()?.join("candle-tests/logs");
-    fs::create_dir_all(&logs)?;
+    let logs = logs()?;
     let queue = Mutex::new(tests.iter());
     let totals = Mutex::new(Totals::default());
     let work = || -> anyhow::Result<()> {
@@ -103,6 +109,13 @@ fn run_all(tests: &[Test], library: Option<&Path>, known: &toml::Table) -> anyho
     println!("{pass} pass, {fail} fail, {unsupported} unsupported, {timeout} timed out");
     println!("{unexpected} differ from {KNOWN}; logs: {}", logs.display());
     Ok(u8::from(unexpected > 0))
+}
+
+/// The folder of what the tests print.
+fn logs() -> anyhow::Result<PathBuf> {
+    let logs = target()?.join("candle-tests/logs");
+    fs::create_dir_all(&logs)?;
+    Ok(logs)
 }
 
 #[derive(Default)]

@@ -13,7 +13,8 @@ use crate::set_up::step;
 use crate::shell::{cargo, target};
 use crate::sources::{self, PACKAGES, copy};
 
-const KERNELS: &str = "candle-kernels";
+/// The package with the kernels.
+pub const KERNELS: &str = "candle-kernels";
 /// Our tests of kernels that no test of candle launches.
 const OURS: (&str, &str) = ("candle-core/tests/quantized_dmmv.rs", include_str!("quantized.rs"));
 /// Packages with settings in our profile that candle does not depend on.
@@ -139,6 +140,8 @@ fn command(path: &Path, folder: &Path, library: Option<&Path>) -> Command {
     let mut command = Command::new(path);
     // One test copies from one device to another.
     command.current_dir(folder).env("SNUFFER_SIM_DEVICES", "2").env("RUST_BACKTRACE", "0");
+    // A fix checks ids under it.
+    command.env("CANDLE_CUDA_CHECK_IDS", "1");
     if let Some(library) = library {
         command.env("LD_LIBRARY_PATH", library);
     }
@@ -183,10 +186,10 @@ fn manifest(folder: &str, kernels: Option<&Path>) -> anyhow::Result<String> {
     Ok(manifest.to_string())
 }
 
-/// Removes from a manifest what the tests do not need, and the setting that hides our added tests from Cargo.
+/// Removes from a manifest what the tests do not need, and what hides our added tests from Cargo: the list of tests, all in their usual place.
 fn simplify(path: &Path) -> anyhow::Result<()> {
     let mut manifest: toml::Table = fs::read_to_string(path)?.parse()?;
-    for key in ["example", "bench"] {
+    for key in ["example", "bench", "test"] {
         manifest.remove(key);
     }
     if let Some(toml::Value::Table(package)) = manifest.get_mut("package") {
