@@ -3,6 +3,7 @@
 mod arguments;
 mod doctor;
 mod home;
+mod known_bugs;
 mod libtest;
 mod process;
 mod record;

@@ -1,10 +1,12 @@
 //! What the simulated device writes down: reports, the launches of kernels, and the work of CUDA's libraries.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use device_record::{Frame, Record};
+
+use crate::known_bugs;
 
 /// The user's own code among the calls that led to a record.
 pub trait Calls {
@@ -49,6 +51,8 @@ pub struct Seen {
     pub launches: BTreeMap<String, u64>,
     /// How often each function of a library, such as cuBLAS, worked on the device.
     pub library_calls: BTreeMap<String, u64>,
+    /// The names of candle's known bugs in functions that led to a launch.
+    pub known: BTreeSet<String>,
     pub records: Vec<Record>,
 }
 
@@ -74,16 +78,17 @@ impl Files {
     /// Reads them. Skips lines that are cut off; a missing file counts as empty.
     pub fn read(&self) -> Seen {
         let text = |file: &Path| std::fs::read_to_string(file).unwrap_or_default();
-        let (mut launches, mut library_calls) = (BTreeMap::new(), BTreeMap::new());
+        let (mut launches, mut library_calls, mut known) = (BTreeMap::new(), BTreeMap::new(), BTreeSet::new());
+        let count = |counts: &mut BTreeMap<String, u64>, name: &str| *counts.entry(name.to_string()).or_default() += 1;
         for line in text(&self.trace).lines() {
-            let (counts, name) = match line.split_once('\t') {
-                Some(("launch", kernel)) => (&mut launches, kernel),
-                Some(("library", function)) => (&mut library_calls, function),
-                _ => continue,
-            };
-            *counts.entry(name.to_string()).or_default() += 1;
+            match line.split('\t').collect::<Vec<_>>()[..] {
+                ["launch", kernel] => count(&mut launches, kernel),
+                ["library", function] => count(&mut library_calls, function),
+                ["call", kernel, file, function] => known.extend(known_bugs::met(kernel, file, function)),
+                _ => {}
+            }
         }
         let records = text(&self.reports).lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
-        Seen { launches, library_calls, records }
+        Seen { launches, library_calls, known, records }
     }
 }

@@ -11,6 +11,7 @@ use device_record::{Detail, Frame, Record, Severity};
 use serde::Serialize;
 
 use crate::arguments::FailOn;
+use crate::known_bugs;
 use crate::record::Calls;
 use crate::suppressions::Suppressions;
 use crate::test_result::{Outcome, TestResult};
@@ -101,7 +102,8 @@ impl Summary {
             let _ = writeln!(text, "{without} passed without a launch.");
         }
         self.findings.iter().filter(|it| it.record.severity < Severity::Injected).for_each(|it| text += &it.text());
-        text
+        let known: BTreeSet<&str> = self.results.iter().flat_map(|result| &result.known).map(String::as_str).collect();
+        text + &known_bugs::text(&known)
     }
 }
 

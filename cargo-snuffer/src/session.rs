@@ -54,8 +54,8 @@ impl Session {
 
     /// What the device wrote of them, if anything.
     fn others(&self) -> Option<TestResult> {
-        let Seen { launches, library_calls, records } = self.files_of_others().read();
-        let others = TestResult { launches, library_calls, records, ..TestResult::new("other processes", None) };
+        let Seen { launches, library_calls, known, records } = self.files_of_others().read();
+        let others = TestResult { launches, library_calls, known, records, ..TestResult::new("other processes", None) };
         (others.worked() || !others.records.is_empty()).then_some(others)
     }
 

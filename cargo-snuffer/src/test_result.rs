@@ -1,6 +1,6 @@
 //! What became of a test or program.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -32,6 +32,9 @@ pub struct TestResult {
     /// How often each function of a library, such as cuBLAS, worked on the device.
     #[serde(default)]
     pub library_calls: BTreeMap<String, u64>,
+    /// The names of candle's known bugs in functions that led to a launch.
+    #[serde(default)]
+    pub known: BTreeSet<String>,
     /// What the device reported.
     pub records: Vec<Record>,
     /// What it printed, if that was kept.
@@ -49,6 +52,7 @@ impl TestResult {
             seconds: 0.0,
             launches: BTreeMap::new(),
             library_calls: BTreeMap::new(),
+            known: BTreeSet::new(),
             records: Vec::new(),
             output: String::new(),
         }
