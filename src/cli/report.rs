@@ -5,12 +5,14 @@ use std::process::Command;
 use std::time::Duration;
 
 use super::kept_tests::KeptTests;
-use super::{KnownArg, StoreArg, UsageError, cases, check_release, duration, intact};
+use super::{KnownArg, StoreArg, UsageError, candle_under_test, cases, check_release, duration, intact};
+use crate::CANDLE;
 use crate::candles::{Shared, fixed};
 use crate::causes::{KnownFailures, RootCause, Sighting, Theme};
 use crate::console;
 use crate::device::Device;
-use crate::exec::{Limits, Ran, environment, reproduction};
+use crate::examine::{Patience, examine};
+use crate::exec::{Executor, Limits, Ran, WorkerSpec, environment, reproduction};
 use crate::exit_code::Exit;
 use crate::investigate::{RELEASES, Releases, TriedRelease, ablation, bisect, telling};
 use crate::ops::Op;
@@ -39,6 +41,9 @@ pub struct Args {
     /// Also find the first candle release in which it fails on the CPU; builds several releases.
     #[arg(long)]
     since: bool,
+    /// Also say whether it happens with this candle: a checkout, such as one of its main branch, a release, or a folder of patches.
+    #[arg(long, value_name = "WHAT")]
+    candle: Option<String>,
     /// Time limit of the program, and of each small case that is run to find the conditions of the failure.
     #[arg(long, default_value = "10s", value_parser = duration)]
     timeout: Duration,
@@ -80,6 +85,7 @@ pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
         reproduced(&evidence, &finding, device, &folder, args, limits)?
     };
     let since = if args.since { since(op, &finding, args, limits)? } else { None };
+    let elsewhere = args.candle.as_ref().map(|named| elsewhere(named, op, &finding, limits)).transpose()?;
     let tell = |part: &str| eprintln!("varying    {part}");
     let ablation = ablation(&finding, device, limits, args.conditions, &tell)?;
     let change = cause.map(fixed::diff_of).transpose()?.flatten();
@@ -88,6 +94,7 @@ pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
         has_other_values: made.as_ref().is_ok_and(|made| made.agreement == Agreement::OtherValues),
         ablation: &ablation,
         since: since.as_deref(),
+        elsewhere: elsewhere.as_deref(),
         cause: cause.map(|cause| Why { cause, change: change.as_deref(), is_asked }),
         ..Report::new(&finding, &evidence, &known)
     };
@@ -183,6 +190,25 @@ fn since(op: &'static Op, finding: &Finding, args: &Args, limits: Limits) -> any
             Ok(None)
         }
     }
+}
+
+/// How `finding` fares with the candle that `named` names, which is built for it.
+fn elsewhere(named: &str, op: &'static Op, finding: &Finding, limits: Limits) -> anyhow::Result<String> {
+    let devices = finding.devices();
+    let candle = candle_under_test(named, &devices)?;
+    let name = candle.as_ref().map_or_else(|| format!("candle {CANDLE}"), ToString::to_string);
+    if let Some(lacking) = candle.as_ref().and_then(|candle| candle.lacks(&finding.case)) {
+        return Ok(format!("{name}: has no {lacking}"));
+    }
+    let mut executor = Executor::start(&devices, &WorkerSpec { candle, ..limits.into() })?;
+    let verdict = examine(&mut executor, op, &finding.case, Patience::Full)?.verdict;
+    let failures = verdict.signatures(op.name);
+    let how = match failures.first() {
+        _ if failures.iter().any(|failure| failure.is_alike(&finding.signature)) => "fails in the same way".to_string(),
+        Some(other) => format!("fails in another way: {other}"),
+        None => "does not fail".to_string(),
+    };
+    Ok(format!("{name}: {how}"))
 }
 
 /// Writes the crate that reproduces `finding` if a build of it, in a clean process, does what the finding says. The inner `Err` says why there is no crate.

@@ -38,6 +38,8 @@ pub struct Report<'a> {
     pub ablation: &'a [String],
     /// The result of the bisection over candle's releases, if one ran.
     pub since: Option<&'a str>,
+    /// How it fares with another candle, such as the main branch, if it ran there.
+    pub elsewhere: Option<&'a str>,
     /// The failures that are known: what is said upstream of the same cause.
     pub known: &'a KnownFailures,
     /// Why it happens, if that is known.
@@ -49,7 +51,17 @@ impl<'a> Report<'a> {
     pub fn new(finding: &'a Finding, evidence: &'a Evidence, known: &'a KnownFailures) -> Self {
         let cause = known.cause_of(&Sighting::of(finding)).map(|cause| Why { cause, change: None, is_asked: false });
         let program = Err("`snuffer report` turns it into a program");
-        Self { finding, evidence, program, has_other_values: false, ablation: &[], since: None, known, cause }
+        Self {
+            finding,
+            evidence,
+            program,
+            has_other_values: false,
+            ablation: &[],
+            since: None,
+            elsewhere: None,
+            known,
+            cause,
+        }
     }
 
     /// candle's name of the call.
@@ -204,6 +216,9 @@ impl<'a> Report<'a> {
         }
         if let Some(since) = self.since {
             text += &format!("- tried on the CPU: {since}\n");
+        }
+        if let Some(elsewhere) = self.elsewhere {
+            text += &format!("- {}\n", inline(elsewhere));
         }
         if !matches!(reproduction.unchecked, Unchecked::NotRun(_)) {
             text += &format!("- without debug assertions and overflow checks: {}\n", reproduction.unchecked);

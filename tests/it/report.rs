@@ -56,6 +56,7 @@ fn a_report_is_an_issue_that_can_be_filed() {
         program: Ok((&text, &done)),
         ablation: &["any dtype (f32, f16)".to_string()],
         since: Some("fails since 0.9.2; 0.9.1 does something else"),
+        elsewhere: Some("candle 0.11.1 of candle (digest 47284ae875d2f2fe): fails in the same way"),
         ..Report::new(&finding, &evidence, &known)
     };
     insta::with_settings!({snapshot_path => "../../snapshots", prepend_module_to_snapshot => false, omit_expression => true}, {
