@@ -88,8 +88,16 @@ fn invalid(evidence: &Evidence, rule: &Rule, cause: Option<&RootCause>, known: &
         details.extend(on_cuda(evidence, rule, known));
     }
     details.extend(bad.iter().map(advice));
-    details.extend(cause.map(|cause| format!("cause: {} (`snuffer causes {}`)", cause.title, cause.name)));
+    details.extend(cause.map(|cause| format!("{} (`snuffer causes {}`)", named(cause), cause.name)));
     Answer { blame: Blame::Call, sentence: format!("your call is invalid: {broken}"), details }
+}
+
+/// The title of `cause`, and why it is no bug of candle if it is none.
+fn named(cause: &RootCause) -> String {
+    match &cause.note {
+        Some(why) => format!("known, and no bug of candle: {}: {}", cause.title, one_line(why)),
+        None => format!("cause: {}", cause.title),
+    }
 }
 
 /// What candle does with an invalid call, to follow its name.
@@ -152,7 +160,7 @@ fn wrong(evidence: &Evidence, violation: &Violation, cause: Option<&RootCause>) 
     match cause {
         Some(cause) => {
             let fix = if cause.is_proven() { " and shows a proven fix" } else { "" };
-            details.push(format!("cause: {}", cause.title));
+            details.push(named(cause));
             details.extend(cause.workaround.iter().map(|what| format!("until it is fixed: {}", one_line(what))));
             details.push(format!("`snuffer causes {}` explains it{fix}", cause.name));
         }
