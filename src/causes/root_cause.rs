@@ -8,7 +8,9 @@ use serde::Deserialize;
 
 use super::folder::{self, Files, Folder, MODELS, SINCE, THEMES};
 use super::impact::impact;
-use super::{Fix, FixState, Hit, Link, Models, Predicate, Proof, Sighting, Since, Symptom, Theme, Themes, parsed};
+use super::{
+    Fix, FixState, Hit, Instead, Link, Models, Predicate, Proof, Sighting, Since, Symptom, Theme, Themes, parsed,
+};
 use crate::case::{Case, nearest};
 use crate::device::Device;
 use crate::ops::{self, Op};
@@ -56,6 +58,9 @@ pub struct RootCause {
     /// A way around it until it is fixed.
     #[serde(default)]
     pub workaround: Option<String>,
+    /// The workaround as a change of the call that fails. A test makes the calls.
+    #[serde(default)]
+    pub instead: Option<Instead>,
     /// The models of candle-transformers that call what has it.
     #[serde(skip)]
     pub models: Vec<String>,

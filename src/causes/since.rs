@@ -25,6 +25,14 @@ pub struct Since {
     pub failure: String,
 }
 
+impl Since {
+    /// The release, and `≤` if an earlier one may have it, too.
+    pub fn short(&self) -> String {
+        let is_known = self.before.is_some() && !self.is_lacking;
+        format!("{}{}", if is_known { "" } else { "≤ " }, self.release)
+    }
+}
+
 impl fmt::Display for Since {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { release, before, is_lacking, device, .. } = self;

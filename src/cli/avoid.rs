@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::{Pattern, UsageError};
 use crate::CANDLE;
-use crate::causes::{Hit, Link, RootCause, Symptom, some_of};
+use crate::causes::{Hit, Instead, Link, RootCause, Symptom, some_of};
 use crate::console;
 use crate::exit_code::Exit;
 use crate::ops;
@@ -81,6 +81,8 @@ pub struct Avoided<'a> {
     models: &'a [String],
     /// What to do until it is fixed, if anything is known.
     workaround: Option<&'a str>,
+    /// The extra work of it, if it changes the call; then a test has run it.
+    cost: Option<String>,
     /// Issues and pull requests of candle.
     upstream: &'a [Link],
 }
@@ -154,6 +156,7 @@ impl<'a> Avoided<'a> {
             ops: cause.ops().map(|op| op.name).collect(),
             models,
             workaround: cause.workaround.as_deref().map(str::trim),
+            cost: cause.instead.as_ref().map(Instead::cost),
             upstream,
         }
     }
@@ -167,6 +170,7 @@ fn show(cause: &RootCause, causes: &[RootCause]) {
         line("called by", &some_of(&cause.models));
     }
     line("instead", &cause.workaround.as_deref().unwrap_or(NONE).trim().replace('\n', " "));
+    cause.instead.iter().for_each(|instead| line("costs", &instead.cost()));
     cause.upstream.iter().for_each(|Link { url, kind, .. }| line("upstream", &format!("{url} {kind}")));
     line("more", &format!("snuffer causes {}", cause.short_name(causes)));
     println!("");

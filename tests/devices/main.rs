@@ -46,6 +46,7 @@ mod sanitizer;
 mod score;
 mod simulated;
 mod trace;
+mod workarounds;
 
 /// All tests, by file, and what nobody would notice if they did not run on a device.
 const FILES: &[File] = &[
@@ -69,6 +70,7 @@ const FILES: &[File] = &[
         tests: replayed::TESTS,
         misses: "A regression or a scenario of the field guide that no longer happens.",
     },
+    File { name: "workarounds", tests: workarounds::TESTS, misses: "Advice that does not help." },
     File {
         name: "canary",
         tests: canary::TESTS,

@@ -3,7 +3,9 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use snuffer::causes::{Hit, Link, RootCause, Sighting, Symptom, cause_of};
+use serde::Serialize;
+use snuffer::CANDLE;
+use snuffer::causes::{Hit, Instead, Link, RootCause, Sighting, Since, Symptom, cause_of};
 use snuffer::exec::CandleUnderTest;
 use snuffer::store::regression::slug;
 
@@ -11,8 +13,6 @@ use crate::cli::{code, snuffer, text};
 use crate::kept::regressions;
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
-const DOCUMENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/causes.md");
-const AVOID: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/avoid.md");
 
 pub fn causes() -> Vec<RootCause> {
     let causes = RootCause::read(&Path::new(ROOT).join("corpora/causes")).unwrap_or_else(|problem| panic!("{problem}"));
@@ -117,15 +117,18 @@ fn the_commands_show_causes_and_build_fixes() {
 }
 
 #[test]
-fn the_document_of_causes_is_up_to_date() {
-    let text = document();
-    if std::env::var_os("UPDATE_DOCS").is_some() {
-        std::fs::write(DOCUMENT, &text).expect("docs/causes.md is written");
+fn what_is_made_from_causes_is_up_to_date() {
+    for (path, text) in [
+        ("docs/causes.md", document()),
+        ("docs/avoid.md", avoid()),
+        ("cargo-snuffer/src/known_bugs.toml", known_bugs()),
+    ] {
+        let file = Path::new(ROOT).join(path);
+        if std::env::var_os("UPDATE_DOCS").is_some() {
+            std::fs::write(&file, &text).expect(path);
+        }
+        assert!(std::fs::read_to_string(&file).expect(path) == text, "{path} is old: see its first lines");
     }
-    assert!(
-        std::fs::read_to_string(DOCUMENT).expect("docs/causes.md") == text,
-        "docs/causes.md is old: see its first lines"
-    );
 }
 
 fn document() -> String {
@@ -184,7 +187,7 @@ fn row(cause: &RootCause, regressions: usize) -> String {
         (Some(proof), _) if proof.holds() => proof.mends.len().to_string(),
         _ => "unproven".to_string(),
     };
-    let since = cause.since.as_ref().map_or_else(String::new, |since| since.release.to_string());
+    let since = cause.since.as_ref().map_or_else(String::new, Since::short);
     let cells = [
         &cause.rank.to_string(),
         &cause.title,
@@ -203,18 +206,6 @@ fn cell(text: &str) -> String {
     text.trim().replace('|', "\\|").replace('\n', " ")
 }
 
-#[test]
-fn the_guide_of_what_to_avoid_is_up_to_date() {
-    let text = avoid();
-    if std::env::var_os("UPDATE_DOCS").is_some() {
-        std::fs::write(AVOID, &text).expect("docs/avoid.md is written");
-    }
-    assert!(
-        std::fs::read_to_string(AVOID).expect("docs/avoid.md") == text,
-        "docs/avoid.md is old: see its first lines"
-    );
-}
-
 /// What users of today's release can do about each cause.
 fn avoid() -> String {
     let causes = causes();
@@ -230,7 +221,7 @@ fn avoid() -> String {
         title[..1].make_ascii_uppercase();
         write!(
             text,
-            "\n## {title}\n\n| bug | on | dtypes | models | what to do | upstream |\n|---|---|---|---|---|---|\n"
+            "\n## {title}\n\n| bug | on | dtypes | models | what to do | cost | upstream |\n|---|---|---|---|---|---|---|\n"
         )
         .expect("text");
         for cause in its {
@@ -242,6 +233,7 @@ fn avoid() -> String {
                 &cause.dtypes.join(", "),
                 &cause.models.len().to_string(),
                 cause.workaround.as_deref().unwrap_or("Avoid the call."),
+                &cause.instead.as_ref().map_or_else(String::new, Instead::cost),
                 &links.join(", "),
             ];
             writeln!(text, "| {} |", cells.map(cell).join(" | ")).expect("text");
@@ -250,13 +242,47 @@ fn avoid() -> String {
     format!(
         "# What to avoid in candle {}\n\nMade from `corpora/causes` by `UPDATE_DOCS=1 cargo test --test it causes`. These bugs are in today's \
          release. Find\nyours by what you see; those first that hit most people. An empty cell of dtypes means all. *models* counts those \
-         of\ncandle-transformers that call the function. `snuffer avoid` lists the bugs of a model, an op, a device or a dtype:\n\n```console\n$ \
+         of\ncandle-transformers that call the function. If there is a *cost*, a test makes the call as advised. `snuffer avoid` lists the bugs of a model, an op, a device or a dtype:\n\n```console\n$ \
          snuffer avoid --model whisper --device cuda --dtype f16\n```\n\nBugs that only invalid calls and empty tensors meet are in [causes](causes.md).\n{text}",
-        snuffer::CANDLE
+        CANDLE
     )
 }
 
 /// `#12` of a link to an issue or a pull request.
 fn number(link: &str) -> String {
     link.rsplit('/').next().map_or_else(|| link.to_string(), |number| format!("#{number}"))
+}
+
+/// A cause, as `cargo snuffer` knows it.
+#[derive(Serialize)]
+struct Bug<'a> {
+    name: &'a str,
+    title: &'a str,
+    at: Vec<&'a str>,
+    dtypes: &'a [String],
+    instead: &'a str,
+}
+
+impl<'a> Bug<'a> {
+    /// `None` if no place is known but that of every gradient, which says too little.
+    fn of(cause: &'a RootCause) -> Option<Self> {
+        let RootCause { name, title, dtypes, workaround, .. } = cause;
+        let says_enough = |at: &&str| at.contains(' ') && !at.ends_with("Tensor::backward");
+        let at: Vec<&str> = cause.at.iter().map(String::as_str).filter(says_enough).collect();
+        let instead = workaround.as_deref().unwrap_or("Avoid the call.");
+        (!at.is_empty()).then_some(Self { name, title, at, dtypes, instead })
+    }
+}
+
+/// The causes that code on CUDA meets although it breaks no contract.
+fn known_bugs() -> String {
+    let causes = causes();
+    let is_met = |cause: &&RootCause| {
+        cause.note.is_none() && matches!(cause.hit, Hit::Ordinary | Hit::Rare) && cause.on().contains(&"cuda")
+    };
+    let bugs = RootCause::by_impact(&causes).into_iter().filter(is_met).filter_map(Bug::of);
+    let text: String = bugs.map(|bug| format!("\n[[bug]]\n{}", toml::to_string(&bug).expect("TOML"))).collect();
+    format!(
+        "# Made from `corpora/causes` by `UPDATE_DOCS=1 cargo test --test it causes`.\ncandle = \"{CANDLE}\"\n{text}"
+    )
 }
