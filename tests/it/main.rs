@@ -72,6 +72,7 @@ mod site;
 mod site_causes;
 mod site_command;
 mod site_search;
+mod spelling;
 mod starting;
 mod store;
 mod summary;
