@@ -18,7 +18,9 @@ pub static FULL: Op = Op {
     params: &[COLUMNS, DTYPE, ROWS, ParamSpec::float("value", 0.0, "Every element.")],
     generate: |draw| {
         let value = *draw.choose(&[0.0, 1.0, 2.0, 7.0, 96.0, 0.1])?;
-        Ok(generate(draw, UNIFORM)?.param("value", value))
+        let case = generate(draw, UNIFORM)?;
+        let value = if dtype(&case).is_float() { value } else { f64::trunc(value) };
+        Ok(case.param("value", value))
     },
     contract: |case| {
         let value = case.float("value");
