@@ -55,6 +55,7 @@ mod output;
 mod place;
 mod predicates;
 mod promises;
+mod reasons;
 mod regressions;
 mod report;
 mod reports;
