@@ -8,6 +8,9 @@ use crate::tensor::DType;
 /// Higham and T. Mary, *A New Approach to Probabilistic Rounding Error Analysis*, 2019, theorem 3.1).
 const LEVEL: f64 = 8.0;
 
+/// How many equal terms a sum may add one by one. PyTorch's sums, and those of CUDA kernels, are made of parts that are shorter.
+const LONGEST_CHAIN: f64 = (1 << 14) as f64;
+
 impl Num {
     /// A sum of many terms, accumulated in at least `f32` (8-bit floats: [`accumulator`]) and in any order, as PyTorch and candle's
     /// CUDA kernels do; one rounding to the dtype at the end. Exact if no partial sum in any order is rounded.
@@ -80,6 +83,8 @@ pub struct Accumulated {
     slopes: f64,
     /// A power of two that divides every term so far; infinite before the first.
     grain: f64,
+    /// The first term, while all have been equal.
+    only: Option<f64>,
     has_nan: bool,
     has_infinity: bool,
 }
@@ -94,6 +99,7 @@ impl Default for Accumulated {
             finite: 0.0,
             slopes: 0.0,
             grain: f64::INFINITY,
+            only: None,
             has_nan: false,
             has_infinity: false,
         }
@@ -112,6 +118,7 @@ impl Accumulated {
         sum.indeterminate |= term.indeterminate;
         sum.peak = term.passed(sum.peak);
         sum.unit = sum.unit.max(term.unit);
+        self.only = if self.count == 0.0 { Some(term.value) } else { self.only.filter(|only| *only == term.value) };
         self.magnitude += term.value.abs();
         self.finite += if term.value.is_finite() { term.value.abs() } else { 0.0 };
         self.slopes += term.slope.abs();
@@ -128,9 +135,9 @@ impl Accumulated {
         let exact = self.sum.error == 0.0
             && scaled(accumulator, self.magnitude) <= self.grain
             && (accumulator > 0.0 || coarseness(self.magnitude) == 0.0);
-        // The roundoffs of equal terms may all have one sign if they are added one by one. A sum of parts, which PyTorch and CUDA
-        // kernels make, rounds no element so often.
-        let roundoffs = self.count.min(LEVEL * self.count.sqrt());
+        // The roundoffs of equal terms may all have one sign, as far as they are added one by one.
+        let chain = if self.only.is_some() { LONGEST_CHAIN } else { 0.0 };
+        let roundoffs = self.count.min(chain.max(LEVEL * self.count.sqrt()));
         let error = self.sum.error + if exact { 0.0 } else { scaled(accumulator * roundoffs, self.magnitude) };
         let slope_error = self.sum.slope_error + scaled(accumulator * roundoffs, self.slopes);
         let Num { value, slope, .. } = self.sum;
