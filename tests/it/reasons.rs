@@ -13,7 +13,7 @@ fn contract(case: &Case) -> Contract {
     ops::find(&case.op).expect("an op of the catalog").contract(case)
 }
 
-/// The product of a row of this number with a block of Q4_0 whose weights are ones.
+/// The product of a row of this number with a block of `Q4_0` whose weights are ones.
 fn product(x: f64) -> Case {
     let bytes = [0, 60].into_iter().chain([153; 16]).map(Value::Int).collect();
     let blocks = Tensor::new(DType::U8, vec![1, 18], bytes);

@@ -7,8 +7,11 @@ use snuffer::oracle::{Evidence, Verdict, judge};
 use snuffer::outcome::{Observation, Outcome, Returned};
 use snuffer::tensor::{DType, Tensor, Value};
 
-/// Calls whose numbers are ordinary decimals: the op, its form, its numbers, and the name of its input if it has one.
-const CALLS: [(&str, &str, &[(&str, f64)], &str); 17] = [
+/// An op, its form, its numbers, and the name of its input if it has one.
+type Row = (&'static str, &'static str, &'static [(&'static str, f64)], &'static str);
+
+/// Calls whose numbers are ordinary decimals.
+const CALLS: [Row; 17] = [
     ("tensor.clamp", "", &[("min", 0.1), ("max", 0.9)], "x"),
     ("tensor.maximum", "scalar", &[("scalar", 0.1)], "lhs"),
     ("tensor.minimum", "scalar", &[("scalar", 0.1)], "lhs"),

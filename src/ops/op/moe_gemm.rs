@@ -13,7 +13,7 @@ use crate::ops::support::products::routing::{
     EXPERT_IDS, PREFILL, SCALES, TOKEN_IDS, TOPK, draw_pairs, products, routed,
 };
 use crate::ops::{Call, Contract, Op, rule, why};
-use crate::tensor::{DType, Support};
+use crate::tensor::{DType, Support, Tensor};
 
 /// `moe_gemm` of tokens `x (T, K)` and experts `(E, N, K)`: the product of each token and each of its experts.
 pub static MOE_GEMM: Op = Op {
@@ -180,7 +180,7 @@ pub static MOE_GEMM_GGUF: Op = Op {
 fn within_halves(case: &Case) -> bool {
     let largest = halves(case).max();
     let fits = |value: f64| value.abs() <= largest;
-    let x = case.tensor("x").map(|x| x.floats()).unwrap_or_default();
+    let x = case.tensor("x").map(Tensor::floats).unwrap_or_default();
     case.int("prefill") == 0 || x.into_iter().all(fits) && elements(case).into_iter().map(Parts::magnitude).all(fits)
 }
 
