@@ -165,8 +165,17 @@ pub mod why {
     pub const ORDER: &str = "every element overflows or is indeterminate";
     /// An output that takes seconds to compute. Campaigns skip such cases.
     pub const TOO_LARGE: &str = "an output too large to run";
+    /// candle lists the formats of its kernel.
+    pub const FORMAT: &str = "formats without a kernel";
+    /// candle's CUDA backend multiplies by a quantized matrix only in two or three dimensions.
+    pub const FOUR_DIMENSIONS: &str = "four dimensions";
     /// candle fails with "cannot use `slice_set` when self and src share their storage".
     pub const SHARED: &str = "the tensor that is written shares its buffer with one that is read";
+
+    /// Whether an `Err` is allowed for this reason because a device lacks a kernel that another may have.
+    pub fn is_of_a_kernel(why: &str) -> bool {
+        [DTYPE, FORMAT, FOUR_DIMENSIONS].contains(&why)
+    }
 }
 
 impl Op {

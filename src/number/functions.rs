@@ -22,6 +22,11 @@ impl Num {
         Self { error, peak: value.abs(), unit, ..Self::exact(value) }
     }
 
+    /// An argument of a call in the format with this unit roundoff: rounded to it first, as callers in Rust and PyTorch do.
+    pub fn argument(value: f64, unit: f64) -> Self {
+        Self { unit, ..Self::exact(format_of(unit).map_or(value, |dtype| dtype.round(value))) }
+    }
+
     /// Like [`Num::map`], with the absolute error of evaluating the first derivative, in units of roundoff.
     fn derived(self, value: f64, first: f64, second: f64, accuracy: f64, first_error: f64) -> Self {
         let mapped = self.map(value, first, second, accuracy);
@@ -76,9 +81,26 @@ impl Num {
         self.derived(erf(self.value), first, scaled(first, -2.0 * self.value), 2.0, rounding)
     }
 
-    /// `self^exponent` for an exact exponent.
+    /// `self^exponent`. The exponent may be rounded to the format of this number.
     #[must_use]
     pub fn powf(self, exponent: f64) -> Self {
+        let rounded = format_of(self.unit).map_or(exponent, |dtype| dtype.round(exponent));
+        let (power, other) = (self.to_power(exponent), self.to_power(rounded));
+        if power.value.is_finite() != other.value.is_finite() {
+            return Self::unknown();
+        }
+        // What is equal is no difference, even if it is infinite.
+        let between = |a: f64, b: f64| if a == b || a.is_nan() && b.is_nan() { 0.0 } else { (a - b).abs() };
+        Self {
+            error: power.error + between(power.value, other.value),
+            slope_error: power.slope_error + between(power.slope, other.slope),
+            kink: power.kink || other.kink,
+            ..power
+        }
+    }
+
+    /// `self^exponent` for an exact exponent.
+    fn to_power(self, exponent: f64) -> Self {
         let term = |factor: f64, exponent: f64| scaled(factor, self.value.powf(exponent));
         let first = term(exponent, exponent - 1.0);
         self.map(term(1.0, exponent), first, term(exponent * (exponent - 1.0), exponent - 2.0), 2.0)

@@ -8,6 +8,9 @@ use crate::tensor::DType;
 /// Higham and T. Mary, *A New Approach to Probabilistic Rounding Error Analysis*, 2019, theorem 3.1).
 const LEVEL: f64 = 8.0;
 
+/// How many equal terms a sum may add one by one. PyTorch's sums, and those of CUDA kernels, are made of parts that are shorter.
+const LONGEST_CHAIN: f64 = (1 << 14) as f64;
+
 impl Num {
     /// A sum of many terms, accumulated in at least `f32` (8-bit floats: [`accumulator`]) and in any order, as PyTorch and candle's
     /// CUDA kernels do; one rounding to the dtype at the end. Exact if no partial sum in any order is rounded.
@@ -132,8 +135,9 @@ impl Accumulated {
         let exact = self.sum.error == 0.0
             && scaled(accumulator, self.magnitude) <= self.grain
             && (accumulator > 0.0 || coarseness(self.magnitude) == 0.0);
-        // The roundoffs of equal terms may all have one sign.
-        let roundoffs = if self.only.is_some() { self.count } else { self.count.min(LEVEL * self.count.sqrt()) };
+        // The roundoffs of equal terms may all have one sign, as far as they are added one by one.
+        let chain = if self.only.is_some() { LONGEST_CHAIN } else { 0.0 };
+        let roundoffs = self.count.min(chain.max(LEVEL * self.count.sqrt()));
         let error = self.sum.error + if exact { 0.0 } else { scaled(accumulator * roundoffs, self.magnitude) };
         let slope_error = self.sum.slope_error + scaled(accumulator * roundoffs, self.slopes);
         let Num { value, slope, .. } = self.sum;

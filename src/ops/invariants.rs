@@ -1,12 +1,14 @@
 //! Invariants: what holds of an op's outputs even where the reference does not know their values, since a step overflows, an
 //! order decides, or one of several sources is taken.
 
-use std::collections::{HashMap, HashSet};
+mod laws;
+mod standardized;
 
-use super::in_range;
-use crate::case::{Case, Param};
-use crate::ops::{Rule, rule};
-use crate::tensor::{DType, Tensor};
+use std::collections::HashSet;
+
+pub use laws::Law;
+
+use crate::case::Case;
 
 /// An invariant, and the ops that keep it.
 #[derive(Debug)]
@@ -17,21 +19,6 @@ pub struct Invariant {
     pub law: Law,
     /// Where it is from.
     pub source: &'static str,
-}
-
-/// What holds of each element.
-#[derive(Debug, Clone, Copy)]
-pub enum Law {
-    /// It is in this range.
-    Within(f64, f64),
-    /// It is no NaN if all inputs have elements, which are finite.
-    NotNan,
-    /// Of two elements of `x`, the larger one has no smaller result.
-    InOrder,
-    /// It is between the smallest and the largest element of this input, or 0, or it overflows.
-    Average(&'static str),
-    /// It is one of the elements that are written to its place.
-    OneOfSources,
 }
 
 /// Ranges are those of the functions; PyTorch 2.15 keeps them for all pairs of finite extremes of its float dtypes, without a NaN.
@@ -131,6 +118,23 @@ static INVARIANTS: &[Invariant] = &[
     },
     Invariant { of: &["layer.lstm"], law: Law::Within(-1.0, 1.0), source: "torch.nn.LSTM: a sigmoid times a tanh" },
     Invariant {
+        of: &[
+            "op.layer_norm",
+            "op.layer_norm_slow",
+            "op.rms_norm",
+            "op.rms_norm_slow",
+            "layer.layer_norm",
+            "layer.layer_norm_no_bias",
+            "layer.rms_norm",
+            "layer.rms_norm_diff",
+            "layer.group_norm",
+            "layer.batch_norm_train",
+        ],
+        law: Law::Standardized,
+        source: "no number is further from the mean of n than the square root of n standard deviations; torch.nn.functional \
+                 keeps to it where the deviation is more than a few roundoffs of the numbers, and returns no NaN for finite inputs",
+    },
+    Invariant {
         of: &["tensor.scatter", "tensor.scatter_set"],
         law: Law::OneOfSources,
         source: "torch.Tensor.scatter_: of several values for one place, one is picked arbitrarily",
@@ -160,141 +164,4 @@ pub fn has_rivals(case: &Case) -> bool {
         }),
         _ => false,
     }
-}
-
-impl Law {
-    /// The rule of outputs that breaks with it.
-    pub fn rule(self) -> &'static Rule {
-        match self {
-            Self::Within(..) => &rule::OUTSIDE_RANGE,
-            Self::NotNan => &rule::NAN,
-            Self::InOrder => &rule::OUT_OF_ORDER,
-            Self::Average(_) => &rule::OUTSIDE_AVERAGE,
-            Self::OneOfSources => &rule::NO_SOURCE,
-        }
-    }
-
-    /// What each element must satisfy, as Rust of a `value: f64`; `None` if several elements decide.
-    pub fn condition(self) -> Option<String> {
-        let number = |bound: f64| match bound {
-            f64::INFINITY => "f64::INFINITY".to_string(),
-            f64::NEG_INFINITY => "f64::NEG_INFINITY".to_string(),
-            bound => format!("{bound:?}"),
-        };
-        match self {
-            Self::Within(low, high) => Some(format!("({}..={}).contains(&value)", number(low), number(high))),
-            Self::NotNan => Some("!value.is_nan()".to_string()),
-            Self::InOrder | Self::Average(_) | Self::OneOfSources => None,
-        }
-    }
-
-    /// The first element of `output` that breaks it.
-    pub fn first_broken(self, case: &Case, output: &Tensor) -> Option<String> {
-        match self {
-            _ if !case.params.values().flat_map(Param::leaves).all(is_ordinary) => None,
-            Self::Within(low, high) => outside(case, output, low, high),
-            Self::NotNan => nan(case, output),
-            Self::InOrder => out_of_order(case.tensor("x")?, output),
-            Self::Average(input) => outside_average(case.tensor(input)?, output),
-            Self::OneOfSources => none_of_sources(case, output),
-        }
-    }
-}
-
-/// Whether a param is no number, or an ordinary one: negative or infinite constants have laws of their own.
-fn is_ordinary(param: &Param) -> bool {
-    !matches!(param, Param::Number(value) if !(0.0..f64::INFINITY).contains(&value.as_f64()))
-}
-
-/// What roundings may add up to beside a result of this size.
-fn slack(dtype: DType, size: f64) -> f64 {
-    8.0 * dtype.unit_roundoff() * size + dtype.smallest()
-}
-
-fn outside(case: &Case, output: &Tensor, low: f64, high: f64) -> Option<String> {
-    let finite = |value: &f64| value.is_finite();
-    let inputs = case.inputs.values().filter(|tensor| tensor.dtype.is_float());
-    let largest = inputs.flat_map(Tensor::floats).filter(finite).fold(1.0, |most: f64, value| most.max(value.abs()));
-    let slack = slack(output.dtype, largest);
-    // A lower bound is reached near 0, where roundings are small.
-    let below = slack.min((2.0 * output.dtype.unit_roundoff()).max(0.01) * (1.0 + low.abs()));
-    let beyond = |value: f64| value < low - below || value > high + slack;
-    let values = output.floats();
-    let position = values.iter().position(|&value| beyond(value))?;
-    Some(format!("element {position}: expected {low:?} to {high:?}, got {:?}", values[position]))
-}
-
-fn nan(case: &Case, output: &Tensor) -> Option<String> {
-    let finite = |tensor: &Tensor| {
-        let is_finite = tensor.values.listed().iter().all(|value| value.as_f64().is_finite());
-        // The mean of nothing is NaN.
-        is_finite && tensor.elements() != Some(0)
-    };
-    // Targets outside of 0 to 1 are not probabilities, and their losses overflow to infinities of both signs.
-    let is_probability = |target: &Tensor| target.floats().iter().all(|p| (0.0..=1.0).contains(p));
-    let improbable =
-        case.op == "loss.binary_cross_entropy_with_logit" && !case.tensor("target").is_some_and(is_probability);
-    // The 8-bit float has no infinity, so its overflow is NaN.
-    if output.dtype == DType::F8e4m3 || improbable || !case.inputs.values().all(finite) {
-        return None;
-    }
-    let position = output.floats().iter().position(|value| value.is_nan())?;
-    Some(format!("element {position}: expected a number, as all inputs are finite; got NaN"))
-}
-
-fn out_of_order(x: &Tensor, output: &Tensor) -> Option<String> {
-    let (x, y) = (x.floats(), output.floats());
-    if x.len() != y.len() {
-        return None;
-    }
-    let mut order: Vec<usize> = (0..x.len()).filter(|&place| !x[place].is_nan() && !y[place].is_nan()).collect();
-    order.sort_by(|&a, &b| x[a].total_cmp(&x[b]));
-    let mut largest = *order.first()?;
-    for &place in &order {
-        if y[place] < y[largest] - slack(output.dtype, y[largest].abs().min(output.dtype.max())) {
-            let (a, b) = (x[largest], x[place]);
-            return Some(format!("for {a:?} it returns {:?}, for {b:?} only {:?}", y[largest], y[place]));
-        }
-        if y[place] > y[largest] {
-            largest = place;
-        }
-    }
-    None
-}
-
-fn outside_average(averaged: &Tensor, output: &Tensor) -> Option<String> {
-    let of: Vec<f64> = averaged.floats();
-    // Sums of integers wrap, as PyTorch's do.
-    if !averaged.dtype.is_float() || !of.iter().all(|value| value.is_finite()) {
-        return None;
-    }
-    // 0 where everything is masked.
-    let (low, high) = of.iter().fold((0.0_f64, 0.0_f64), |(low, high), &value| (low.min(value), high.max(value)));
-    let slack = 4.0 * slack(output.dtype, high.max(-low));
-    let values = output.floats();
-    let beyond = |value: &f64| value.is_finite() && (*value < low - slack || *value > high + slack);
-    let position = values.iter().position(beyond)?;
-    Some(format!("element {position}: expected {low:?} to {high:?}, got {:?}", values[position]))
-}
-
-fn none_of_sources(case: &Case, output: &Tensor) -> Option<String> {
-    let (x, ids, src) = (case.tensor("x")?, case.tensor("ids")?, case.tensor("src")?);
-    let dim = case.size("dim");
-    if ids.shape != src.shape || output.shape != x.shape || dim >= x.shape.len() {
-        return None;
-    }
-    let inner: usize = x.shape[dim + 1..].iter().product();
-    let mut written: HashMap<usize, Vec<f64>> = HashMap::new();
-    for (position, (id, value)) in ids.ints().into_iter().zip(src.floats()).enumerate() {
-        if in_range(id, x.shape[dim]) {
-            let (outer, within) = (position / (inner * src.shape[dim]), position % inner);
-            let place = (outer * x.shape[dim] + id as usize) * inner + within;
-            written.entry(place).or_default().push(value);
-        }
-    }
-    let values = output.floats();
-    let is_one = |got: f64, sources: &[f64]| sources.iter().any(|&one| one == got || (one.is_nan() && got.is_nan()));
-    let place =
-        (0..values.len()).find(|place| written.get(place).is_some_and(|sources| !is_one(values[*place], sources)))?;
-    Some(format!("element {place}: expected one of {:?}, got {:?}", written[&place], values[place]))
 }

@@ -118,9 +118,11 @@ fn contract(case: &Case) -> Contract {
 pub fn placed(case: &Case) -> Vec<(&'static Op, Case)> {
     let mut placed = Vec::new();
     let mut promised: Option<(DType, Vec<usize>)> = None;
-    for (op, mut step) in steps(case) {
+    for (index, (op, mut step)) in steps(case).into_iter().enumerate() {
         if let Some((dtype, shape)) = promised.take() {
-            step = step.input(op.support.of, placeholder(dtype, &shape));
+            // Whether integers overflow is for their values to say.
+            let integers = if dtype.is_float() { None } else { integers_after(case, index, dtype, &shape) };
+            step = step.input(op.support.of, integers.unwrap_or_else(|| placeholder(dtype, &shape)));
         }
         let contract = op.contract(&step);
         placed.push((op, step));
@@ -128,6 +130,15 @@ pub fn placed(case: &Case) -> Vec<(&'static Op, Case)> {
         promised = outputs.into_iter().next();
     }
     placed
+}
+
+/// The output of the first `last` steps, if the reference knows each of its integers.
+fn integers_after(case: &Case, last: usize, dtype: DType, shape: &[usize]) -> Option<Tensor> {
+    let before = prefix(case, last);
+    let outputs = SEQUENCE.reference?(&ReferenceInputs::new(&before));
+    let known = |number: &Num| (number.error == 0.0).then(|| Value::of(dtype, number.value));
+    let values = outputs.first()?.iter().map(known).collect::<Option<Vec<_>>>()?;
+    (product(shape) == Some(values.len())).then(|| Tensor::new(dtype, shape.to_vec(), values))
 }
 
 /// The dtype of the first output that the contract of `op` promises.

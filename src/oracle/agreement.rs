@@ -1,8 +1,11 @@
 //! Compares devices with each other when no other oracle applies: whether they accept the case, then what they return.
 
+use ndarray::ArrayD;
+
 use super::layout::first_difference;
 use super::{Evidence, Kind, OracleName, Site, Verdict, fail};
-use crate::ops::Contract;
+use crate::number::Num;
+use crate::ops::{Contract, has_rivals, why};
 use crate::outcome::{Observation, Outcome, Refusal, Returned};
 use crate::tensor::DType;
 
@@ -11,30 +14,61 @@ pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
     if first.device == seen.device {
         return Verdict::Skip("one device");
     }
-    let may_refuse = matches!(&evidence.contract, Contract::Accepts { refusal: Some(_), .. });
+    // That one device lacks a kernel does not excuse the difference.
+    let may_refuse =
+        matches!(&evidence.contract, Contract::Accepts { refusal: Some(why), .. } if !why::is_of_a_kernel(why));
     match (&first.outcome, &seen.outcome) {
         (Outcome::Returned(_), Outcome::Rejected(_)) | (Outcome::Rejected(_), Outcome::Returned(_)) if may_refuse => {
             Verdict::Skip("a device may reject this")
         }
         (Outcome::Returned(_), Outcome::Rejected(refusal)) => one_accepts(evidence, seen, first, seen, refusal),
         (Outcome::Rejected(refusal), Outcome::Returned(_)) => one_accepts(evidence, seen, seen, first, refusal),
-        // If the value is not specified, either may be as good.
-        (Outcome::Returned(left), Outcome::Returned(right))
-            if matches!(evidence.contract, Contract::Unspecified(_)) =>
-        {
-            forms(first, left, seen, right)
-        }
-        (Outcome::Returned(left), Outcome::Returned(right)) if evidence.expected().is_none() => {
-            match first_difference(left, right) {
-                None => Verdict::Pass,
-                Some(difference) => {
-                    let detail = format!("{} and {} differ: {difference}", first.device, seen.device);
-                    fail(OracleName::Agreement, Kind::WrongValue, Site::Call, seen, detail)
-                }
-            }
+        (Outcome::Returned(left), Outcome::Returned(right)) => {
+            let forms = match &evidence.contract {
+                Contract::Unspecified(_) => forms(first, left, seen, right),
+                _ => Verdict::Pass,
+            };
+            if forms == Verdict::Pass { values(evidence, first, left, seen, right) } else { forms }
         }
         _ => Verdict::Pass,
     }
+}
+
+/// Whether two devices return the same values, as far as the reference does not know them. Either may be as good, but not both.
+fn values(evidence: &Evidence, first: &Observation, left: &Returned, seen: &Observation, right: &Returned) -> Verdict {
+    let difference = match evidence.expected() {
+        // Of several elements that are written to one place, any may be the one that stays.
+        _ if has_rivals(evidence.case) => None,
+        Some(expected) => unknown_integers(expected, left, right),
+        None => different_integers(left, right).or_else(|| first_difference(left, right)),
+    };
+    let Some(difference) = difference else { return Verdict::Pass };
+    let detail = format!("{} and {} differ: {difference}", first.device, seen.device);
+    fail(OracleName::Agreement, Kind::WrongValue, Site::Call, seen, detail)
+}
+
+/// The first integer that differs. Integers have no roundings that an order of operations could decide.
+fn different_integers(left: &Returned, right: &Returned) -> Option<String> {
+    let pairs = left.outputs.iter().zip(&right.outputs).filter(|(left, _)| !left.dtype.is_float());
+    pairs.filter(|(left, right)| left.shape == right.shape).find_map(|(left, right)| {
+        let (left, right) = (left.ints(), right.ints());
+        let place = left.iter().zip(&right).position(|(left, right)| left != right)?;
+        Some(format!("element {place}: {} and {}", left[place], right[place]))
+    })
+}
+
+/// The first integer that differs among those that the reference does not know, such as casts of numbers out of range.
+fn unknown_integers(expected: &[ArrayD<Num>], left: &Returned, right: &Returned) -> Option<String> {
+    let outputs = expected.iter().zip(left.outputs.iter().zip(&right.outputs));
+    outputs.filter(|(_, (left, right))| !left.dtype.is_float() && left.shape == right.shape).find_map(
+        |(expected, (left, right))| {
+            let (left, right) = (left.ints(), right.ints());
+            let pairs = expected.iter().zip(left.iter().zip(&right));
+            let is_other = |(want, (left, right)): (&Num, (&i64, &i64))| want.error.is_infinite() && left != right;
+            let place = pairs.into_iter().position(is_other)?;
+            Some(format!("element {place}, whose value is not specified: {} and {}", left[place], right[place]))
+        },
+    )
 }
 
 /// Whether two devices return as many outputs, of the same shapes and dtypes.

@@ -11,8 +11,9 @@ pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
         return Verdict::Skip("nothing returned");
     };
     let Some(output) = returned.outputs.first() else { return Verdict::Skip("no output") };
-    let broken = invariants(evidence.case).filter_map(|invariant| {
-        let broken = invariant.law.first_broken(evidence.case, output)?;
+    let case = evidence.op.complete(evidence.case);
+    let broken = invariants(&case).filter_map(|invariant| {
+        let broken = invariant.law.first_broken(&case, output)?;
         let detail = format!("{broken} ({})", invariant.source);
         let site = Site::Rule(invariant.law.rule());
         Some(violation(OracleName::Invariant, Kind::WrongValue, site, seen, detail))

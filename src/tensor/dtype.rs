@@ -21,6 +21,9 @@ pub enum DType {
     I16,
 }
 
+/// The largest FP8 E4M3 number by the OCP specification; the constant of the crate `float8` is one step less.
+const LARGEST_F8: f64 = 448.0;
+
 /// The parameters of a binary floating-point format.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Format {
@@ -30,6 +33,14 @@ pub struct Format {
     pub min_exponent: i32,
     /// The largest finite value.
     pub max: f64,
+}
+
+impl Format {
+    /// The distance between the largest values.
+    fn last_step(self) -> f64 {
+        let exponent = (self.max / 2.0).log2().ceil();
+        (exponent + 1.0 - f64::from(self.precision)).exp2()
+    }
 }
 
 impl DType {
@@ -114,7 +125,7 @@ impl DType {
             Self::F64 => (53, -1022, f64::MAX),
             Self::F16 => (11, -14, half::f16::MAX.to_f64()),
             Self::Bf16 => (8, -126, half::bf16::MAX.to_f64()),
-            Self::F8e4m3 => (4, -6, float8::F8E4M3::MAX.to_f64()),
+            Self::F8e4m3 => (4, -6, LARGEST_F8),
             _ => return None,
         };
         Some(Format { precision, min_exponent, max })
@@ -139,15 +150,22 @@ impl DType {
             Self::F64 => value,
             Self::F16 => half::f16::from_f64(value).to_f64(),
             Self::Bf16 => half::bf16::from_f64(value).to_f64(),
-            Self::F8e4m3 => {
-                let max = float8::F8E4M3::MAX.to_f64();
-                float8::F8E4M3::from_f64(value.clamp(-max, max)).to_f64()
-            }
+            Self::F8e4m3 => float8::F8E4M3::from_f64(value.clamp(-LARGEST_F8, LARGEST_F8)).to_f64(),
             _ => {
                 let (low, high) = self.int_range().unwrap_or((i64::MIN, i64::MAX));
                 (value as i64).clamp(low, high) as f64
             }
         }
+    }
+
+    /// The element that `value` becomes: of a float dtype the nearest one, of integers the same number. `None` if it is out of the
+    /// dtype's range, or no integer.
+    pub fn element(self, value: f64) -> Option<f64> {
+        let nearest = self.round(value);
+        let is_same = nearest == value || value.is_nan() && self.is_float();
+        // Half a step beyond the largest number the range ends, even where rounding saturates.
+        let is_within = |format: Format| value.abs() - format.max < format.last_step() / 2.0;
+        (is_same || self.format().is_some_and(is_within)).then_some(if value.is_nan() { value } else { nearest })
     }
 
     /// Half the distance between 1 and the next value: the unit roundoff (0 for integers).

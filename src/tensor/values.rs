@@ -213,9 +213,15 @@ impl Values {
         values
     }
 
-    /// Gives each number the form of the elements of `dtype`.
+    /// Gives each number the form of the elements of `dtype`, and rounds it to the nearest one of a float dtype. A number that is no
+    /// element of the dtype stays as it is.
     pub fn normalize(&mut self, dtype: DType) {
-        let form = |value: &mut Value| *value = value.in_form(dtype.is_float());
+        let form = |value: &mut Value| {
+            *value = value.in_form(dtype.is_float());
+            if let Some(element) = dtype.element(value.as_f64()).filter(|_| dtype.is_float()) {
+                *value = Value::Float(element);
+            }
+        };
         match self {
             Self::List(values) => values.iter_mut().for_each(form),
             Self::Fill(fill) => {

@@ -204,12 +204,36 @@ fn numbers_are_accepted_however_they_are_written() {
         "op = \"tensor.narrow\"\n[params]\nlen = 1.0\n[inputs.x]\ndtype = \"u32\"\nshape = [1]\nvalues.list = [10.0]\n";
     let (_, case) = accept(Case::parse(text).expect("a case")).expect("a call");
     assert_eq!((&case.params["len"], case.inputs["x"].ints()), (&Param::from(1i64), vec![10]));
-    for (dtype, value, nearest) in
-        [("f32", "0.1", "0.10000000149011612"), ("u32", "10.5", "10"), ("u8", "-1", "0"), ("f16", "1e9", "inf")]
-    {
+    let abs_of = |dtype: &str, value: &str| {
         let text =
             format!("op = \"tensor.abs\"\n[inputs.x]\ndtype = \"{dtype}\"\nshape = [1]\nvalues.list = [{value}]\n");
-        let problem = Case::parse(&text).expect_err("cannot be held").to_string();
+        Case::parse(&text)
+    };
+    for (dtype, value, element) in [
+        ("f32", "0.1", 0.100_000_001_490_116_12),
+        ("f32", "1e-40", f64::from(1e-40_f32)),
+        ("f32", "16777217", 16_777_216.0),
+        ("f32", "3.4028235e38", f64::from(f32::MAX)),
+        ("f16", "0.05", 0.049_987_792_968_75),
+        ("bf16", "0.05", 0.050_048_828_125),
+        ("f16", "65519.0", 65_504.0),
+        ("f8e4m3", "0.1", 0.101_562_5),
+        ("f8e4m3", "463.0", 448.0),
+        ("f64", "0.1", 0.1),
+    ] {
+        let case = abs_of(dtype, value).unwrap_or_else(|problem| panic!("{dtype}: {problem}"));
+        assert_eq!(case.inputs["x"].values.to_vec(1), [Value::Float(element)], "{dtype} {value}");
+    }
+    for (dtype, value, nearest) in [
+        ("u32", "10.5", "10"),
+        ("u8", "-1", "0"),
+        ("f16", "1e9", "inf"),
+        ("f16", "65520.0", "inf"),
+        ("f32", "3.5e38", "inf"),
+        ("f8e4m3", "464.0", "448"),
+        ("f8e4m3", "inf", "448"),
+    ] {
+        let problem = abs_of(dtype, value).expect_err("cannot be held").to_string();
         assert!(problem.contains(&format!("{dtype} cannot hold; the nearest is {nearest}")), "{problem}");
     }
 }

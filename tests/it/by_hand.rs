@@ -103,8 +103,7 @@ fn a_mistake_in_a_guarded_call_is_one_line() {
     }
     let args = [&["guard", file.to_str().expect("UTF-8")], &huber[..], &["target=x", "--param", "delta=0"]].concat();
     let output = snuffer(folder.path(), &args);
-    let expected =
-        "unknown  loss.huber: nothing is promised for such a call (delta is not an ordinary positive number)\n";
+    let expected = "unknown  loss.huber: nothing is promised for such a call (delta is not a positive number)\n";
     assert_eq!((code(&output), text(&output.stdout).as_str()), (0, expected));
 }
 

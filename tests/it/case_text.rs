@@ -78,10 +78,16 @@ fn is_kept(typed: &toml::Value, kept: Option<&toml::Value>) -> bool {
         }
         (Array(typed), None) => typed.is_empty(),
         (String(typed), None) => typed == "none",
-        (Float(typed), Some(Float(kept))) => typed == kept || typed.is_nan() && kept.is_nan(),
-        (Float(float), Some(Integer(integer))) | (Integer(integer), Some(Float(float))) => *float == *integer as f64,
+        (Float(typed), Some(Float(kept))) => is_rounded(*typed, *kept) || typed.is_nan() && kept.is_nan(),
+        (Integer(typed), Some(Float(kept))) => is_rounded(*typed as f64, *kept),
+        (Float(float), Some(Integer(integer))) => *float == *integer as f64,
         (typed, kept) => Some(typed) == kept,
     }
+}
+
+/// Whether a float dtype rounds the number `typed` to `kept`.
+fn is_rounded(typed: f64, kept: f64) -> bool {
+    typed == kept || DType::FLOATS_AND_F8.into_iter().any(|dtype| dtype.round(typed) == kept)
 }
 
 #[test]

@@ -89,6 +89,19 @@ fn a_refusal_that_is_allowed_is_no_disagreement_of_devices() {
 }
 
 #[test]
+fn a_kernel_that_one_device_lacks_is_a_disagreement() {
+    let of = |dtype: &str, ids: bool| {
+        let text = format!("dtype = \"{dtype}\"\nshape = [2]\nvalues = {{ list = [0, 1] }}");
+        let tensor: Tensor = toml::from_str(&text).expect("a tensor");
+        if ids { tensor } else { Tensor { shape: vec![2], ..zeros(&[2]) } }
+    };
+    let ids = Case::new("tensor.gather").input("x", of("f32", false)).input("ids", of("i32", true));
+    let lacks = || refused("UnexpectedDType", "gather wants other ids");
+    assert_eq!(verdict(&ids, &[(CPU, returned(&[2])), (SIM, lacks())]), "only one accepts: UnexpectedDType");
+    assert_eq!(verdict(&ids, &[(CPU, lacks()), (SIM, lacks())]), "pass");
+}
+
+#[test]
 fn only_a_small_case_that_is_late_hangs() {
     let late = || Outcome::TimedOut(Phase::Forward);
     let ones = |rows: i64| Case::new("create.ones").param("rows", rows).param("columns", 64i64).param("dtype", "f32");

@@ -6,7 +6,7 @@ use snuffer::exec::{Deadline, Executor, WorkerSpec};
 use snuffer::generate::Mode;
 use snuffer::hunt::Sample;
 use snuffer::investigate::blame;
-use snuffer::ops;
+use snuffer::ops::{self, Contract};
 use snuffer::oracle::{Evidence, judge};
 use snuffer::settle::{Settings, settle};
 use snuffer::tensor::{DType, Tensor, Value};
@@ -79,4 +79,18 @@ fn drawn_sequences_have_two_to_five_steps() {
     }
     let whole: u32 = lengths.range(2..=5).map(|(_, count)| count).sum();
     assert!(whole >= 475 && lengths.len() >= 4, "{lengths:?}");
+}
+
+#[test]
+fn integers_that_overflow_in_a_later_step_are_open_as_in_a_single_call() {
+    let ones = |count: i64| {
+        let text = format!(
+            "op = \"sequence\"\nsteps = [\"tensor.eq\", \"tensor.sum\"]\n[params]\n\"1.form\" = \"scalar\"\n\"1.scalar\" = 1.0\n\
+             \"2.dims\" = [0]\n[inputs.\"1.lhs\"]\ndtype = \"u32\"\nshape = [{count}]\nvalues.fill.constant = 1\n"
+        );
+        let case = Case::parse(&text).expect("a case");
+        ops::find("sequence").expect("an op").contract(&case)
+    };
+    assert!(matches!(ones(255), Contract::Accepts { .. }));
+    assert_eq!(ones(256), Contract::Unspecified(ops::why::OVERFLOW));
 }

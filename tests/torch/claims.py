@@ -364,6 +364,9 @@ CLAIMS = {
     ),
     "sorting-nan-leaves-the-rest-out-of-order": lambda: same(tensor([3, NAN, 1, 2]).sort()[0], [1, 2, 3, NAN]),
     "sorting-rows-of-more-than-8192-elements-fails-on": lambda: shape(torch.rand(10000).sort()[0], 10000),
+    "sums-over-any-but-the-last-dimension-lose-terms-on": lambda: same(
+        torch.full((2**22, 2), 5.0).sum(0), tensor([20971520.0, 20971520.0])
+    ),
     "sums-of-f16-and-bf16-on-the-cpu-stall": lambda: all(ones(4096, dtype=dtype).sum() == 4096 for dtype in HALVES),
     "swiglu-panics-for-an-empty-dimension": lambda: shape(F.glu(zeros(2, 0)), 2, 0),
     "the-backward-pass-of-a-convolution-underflows": no_error_in_backward,

@@ -151,9 +151,9 @@ fn contract(case: &Case) -> Contract {
     if heads % groups != 0 {
         return Contract::Rejects(&rule::HEADS);
     }
-    let positive = |name| case.optional_float(name).is_none_or(|value| (1e-3..1e3).contains(&value));
+    let positive = |name| case.optional_float(name).is_none_or(|value| value > 0.0 && value.is_finite());
     if !positive("max_bias") || !positive("softcap") || !case.float("scale").is_finite() {
-        return Contract::Unspecified("a bias, cap or scale outside the ordinary positive range");
+        return Contract::Unspecified("a bias or cap that is not a positive number, or a scale that is not finite");
     }
     let explicit = case.text("mask") == "mask";
     let causal = case.text("mask") == "causal";

@@ -24,7 +24,8 @@ pub static ARANGE: Op = Op {
     ],
     generate: |draw| {
         let dtype = draw.dtype(STEPPED)?;
-        let (start, step) = *draw.choose(&[(0.0, 1.0), (1.0, 1.0), (3.0, 2.0), (8.0, -0.25), (0.0, 0.5)])?;
+        let (start, step) =
+            *draw.choose(&[(0.0, 1.0), (1.0, 1.0), (3.0, 2.0), (8.0, -0.25), (0.0, 0.5), (0.0, 0.1)])?;
         let (start, step) = if dtype.is_float() { (start, step) } else { (start, f64::max(step, 1.0)) };
         // Some counts reach values beyond the dtype's precision, or the edge of an integer's range.
         let count = match dtype {
@@ -32,8 +33,10 @@ pub static ARANGE: Op = Op {
             DType::U8 if draw.one_in(4)? => ((255.0 - start) / step) as usize,
             _ => draw.size()?.min(100),
         };
-        let end = start + step * count as f64;
-        let holds = dtype.round(end) == end;
+        // Of a step that is rounded, the last half decides no length.
+        let rest = if dtype.round(step) == step { 0.0 } else { 0.5 };
+        let end = start + step * (count as f64 - rest);
+        let holds = dtype.element(end).is_some();
         let case = Case::default().param("dtype", dtype.name()).param("start", start);
         let case = case.param("end", if holds { end } else { start });
         Ok(if step == 1.0 && draw.one_in(2)? { case } else { case.param("step", step) })
@@ -71,9 +74,10 @@ pub static ARANGE: Op = Op {
         let unit = dtype(inputs.case).unit_roundoff();
         let value = |index: usize| {
             let value = start + step * index as f64;
-            // A running sum rounds once per step.
+            // A running sum rounds once per step, but not where it has whole multiples of a step of few bits.
             let exact = dtype(inputs.case).round(value) == value;
-            Num { error: if exact { 0.0 } else { unit * value.abs() * index as f64 }, ..Num::exact(value) }
+            let largest = value.abs().max(start.abs());
+            Num { error: if exact { 0.0 } else { unit * largest * index as f64 }, ..Num::exact(value) }
         };
         vec![(0..count).map(value).collect::<ndarray::Array1<Num>>().into_dyn()]
     }),
@@ -86,21 +90,41 @@ pub static ARANGE: Op = Op {
 /// Ranges are made on the host and uploaded.
 const STEPPED: &Support = &Support::both("dtype", &DType::ALL_BUT_F8);
 
-/// Start, step and length of a range whose numbers the dtype holds.
+/// The most elements of a range that are tried.
+const MOST: f64 = (1 << 20) as f64;
+
+/// Start, step and length of a range. Its numbers are those that the dtype rounds the case's to.
 fn range(case: &Case) -> Result<(f64, f64, usize), Contract> {
-    let (start, end, step) = (case.float("start"), case.float("end"), case.optional_float("step").unwrap_or(1.0));
+    let numbers = [case.float("start"), case.float("end"), case.optional_float("step").unwrap_or(1.0)];
+    let held = numbers.map(|number| dtype(case).element(number).filter(|number| number.is_finite()));
+    let [Some(start), Some(end), Some(step)] = held else {
+        return Err(Contract::Unspecified("a bound that the dtype cannot hold"));
+    };
     if step == 0.0 {
         return Err(Contract::Rejects(&rule::ZERO_STEP));
     }
     let count = ((end - start) / step).ceil();
-    if count > 65_536.0 {
-        return Err(Contract::Unspecified(why::TOO_LARGE));
-    }
-    if [start, end, step].into_iter().any(|value| !value.is_finite() || dtype(case).round(value) != value) {
-        return Err(Contract::Unspecified("a bound that the dtype rounds"));
-    }
     if count < 0.0 {
         return Err(Contract::Unspecified("an end before the start"));
     }
+    if count > MOST {
+        return Err(Contract::Unspecified(why::TOO_LARGE));
+    }
+    if is_open(start, end, step, dtype(case)) {
+        return Err(Contract::Unspecified("a length that rounding decides"));
+    }
     Ok((start, step, count as usize))
+}
+
+/// Whether `(end - start) / step`, rounded up, depends on the precision of its evaluation: another one than that of the dtype or of
+/// `f64` may say one more or less.
+fn is_open(start: f64, end: f64, step: f64, dtype: DType) -> bool {
+    let width = end - start;
+    let count = width / step;
+    let own = dtype.round(dtype.round(width) / step);
+    // What `f64` rounds to a whole number may be a little more.
+    let is_more = count.fract() == 0.0 && count.mul_add(step, -width) / step < 0.0;
+    let is_exact = width + start == end && end - width == start;
+    let is_whole = (count - count.round()).abs() <= 4.0 * f64::EPSILON * count.abs();
+    dtype.is_float() && (own.ceil() != count.ceil() || is_whole && (is_more || !is_exact))
 }

@@ -17,15 +17,19 @@ pub static FULL: Op = Op {
     inputs: &[],
     params: &[COLUMNS, DTYPE, ROWS, ParamSpec::float("value", 0.0, "Every element.")],
     generate: |draw| {
-        let value = *draw.choose(&[0.0, 1.0, 2.0, 7.0, 96.0])?;
-        Ok(generate(draw, UNIFORM)?.param("value", value))
+        let value = *draw.choose(&[0.0, 1.0, 2.0, 7.0, 96.0, 0.1])?;
+        let case = generate(draw, UNIFORM)?;
+        let value = if dtype(&case).is_float() { value } else { f64::trunc(value) };
+        Ok(case.param("value", value))
     },
     contract: |case| {
         let value = case.float("value");
-        if dtype(case).round(value) == value {
+        // Beyond its range a float is infinite, as in PyTorch; the 8-bit one has no infinity.
+        let overflows = dtype(case).is_float() && dtype(case) != DType::F8e4m3;
+        if overflows || dtype(case).element(value).is_some() {
             contract(case)
         } else {
-            Contract::Unspecified("a value that the dtype rounds")
+            Contract::Unspecified("a value that the dtype cannot hold")
         }
     },
     call: |call| {
@@ -38,7 +42,10 @@ pub static FULL: Op = Op {
     torch: r"
         torch.full(({{ rows }}, {{ columns }}), {{ value|of(dtype) }}, dtype={{ dtype|dtype }})
     ",
-    reference: Some(|inputs| filled(inputs.case, |_, _| inputs.case.float("value"))),
+    reference: Some(|inputs| {
+        let value = dtype(inputs.case).round(inputs.case.float("value"));
+        filled(inputs.case, |_, _| value)
+    }),
     ulps: 4.0,
     differentiable: &[],
     promise: CREATED_PROMISE,

@@ -1,9 +1,11 @@
 //! The layer `GRU`: single steps and sequences.
 
+use candle_core::Tensor;
 use candle_nn::rnn::GRUState;
 use candle_nn::{GRUConfig, Init, RNN};
 use ndarray::Array2;
 
+use crate::case::ParamSpec;
 use crate::number::Num;
 use crate::ops::Op;
 use crate::ops::support::dtypes::FLOATS;
@@ -26,8 +28,14 @@ pub static GRU: Op = Op {
     ],
     support: FLOATS,
     inputs: &[X, HIDDEN, INPUT_WEIGHT, HIDDEN_WEIGHT, INPUT_BIAS, HIDDEN_BIAS],
-    params: &[FORM],
-    generate: |draw| generate(draw, 3),
+    params: &[
+        FORM,
+        ParamSpec::flag("joined", false, "Whether `states_to_tensor` joins the states; else `Tensor::stack` does."),
+    ],
+    generate: |draw| {
+        let case = generate(draw, 3)?;
+        Ok(if draw.one_in(4)? { case.param("joined", 1_i64) } else { case })
+    },
     contract: |case| contract(case, 3),
     call: |call| {
         let biased = call.optional("b_ih").is_some();
@@ -39,9 +47,11 @@ pub static GRU: Op = Op {
         let gru = candle_nn::gru(inner, hidden, config, vb)?;
         let states = states(&gru, call, |h| Ok(GRUState { h }))?;
         let last = states.last().ok_or_else(|| candle_core::Error::Msg("no state".into()))?.clone();
-        // One row of all states, where the LSTM gives one row per state: candle documents neither.
-        let joined = gru.states_to_tensor(&states)?;
-        let joined = joined.reshape((last.h().dim(0)?, states.len(), last.h().dim(1)?))?;
+        let joined = if call.case.int("joined") == 1 {
+            gru.states_to_tensor(&states)?
+        } else {
+            Tensor::stack(&states.iter().map(GRUState::h).collect::<Vec<_>>(), 1)?
+        };
         Ok(vec![joined, last.h().clone()])
     },
     source: r#"
@@ -66,8 +76,11 @@ pub static GRU: Op = Op {
         let states = gru.seq(&x)?;
         {% endif %}
         let last = &states[states.len() - 1];
-        let (rows, hidden) = last.h().dims2()?;
-        let joined = gru.states_to_tensor(&states)?.reshape((rows, states.len(), hidden))?;
+        {% if joined == 1 %}
+        let joined = gru.states_to_tensor(&states)?;
+        {% else %}
+        let joined = Tensor::stack(&states.iter().map(|state| state.h()).collect::<Vec<_>>(), 1)?;
+        {% endif %}
         let outputs = [joined, last.h().clone()];
     "#,
     torch: r#"
@@ -99,5 +112,6 @@ pub static GRU: Op = Op {
     }),
     ulps: 8.0,
     differentiable: &["b_hh", "b_ih", "c", "h", "w_hh", "w_ih", "x"],
-    promise: "candle-nn/src/rnn.rs:254-400, candle-nn/tests/rnn.rs, which holds PyTorch's results; torch.nn.GRU",
+    promise: "candle-nn/src/rnn.rs:254-400, candle-nn/tests/rnn.rs, which holds PyTorch's results; torch.nn.GRU with \
+        `batch_first`, as the LSTM's `states_to_tensor`: (N, T, H)",
 };

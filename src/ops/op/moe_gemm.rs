@@ -13,7 +13,7 @@ use crate::ops::support::products::routing::{
     EXPERT_IDS, PREFILL, SCALES, TOKEN_IDS, TOPK, draw_pairs, products, routed,
 };
 use crate::ops::{Call, Contract, Op, rule, why};
-use crate::tensor::{DType, Support};
+use crate::tensor::{DType, Support, Tensor};
 
 /// `moe_gemm` of tokens `x (T, K)` and experts `(E, N, K)`: the product of each token and each of its experts.
 pub static MOE_GEMM: Op = Op {
@@ -129,10 +129,12 @@ pub static MOE_GEMM_GGUF: Op = Op {
         }
         match routed(case, count, width, DType::F32) {
             Contract::Accepts { .. } if x.dtype != DType::F32 => Contract::Rejects(&rule::ACTIVATIONS),
-            Contract::Accepts { .. } if !within_scales(case) => Contract::Unspecified(why::BEYOND_SCALES),
+            Contract::Accepts { .. } if !within_scales(case) || !within_halves(case) => {
+                Contract::Unspecified(why::BEYOND_SCALES)
+            }
             other => {
                 let has_kernel = EXPERTS.iter().any(|format| format.name == format_of(case).name);
-                other.may_refuse(!has_kernel, "formats without a kernel")
+                other.may_refuse(!has_kernel, why::FORMAT)
             }
         }
     },
@@ -173,6 +175,14 @@ pub static MOE_GEMM_GGUF: Op = Op {
     promise: "candle-nn/src/moe.rs:170-339 and candle-kernels/src/moe/moe_gguf.cu:24-51, moe_wmma_gguf.cu (the shapes of \
               their comments); as for op.moe_gemm and quantized.matmul",
 };
+
+/// Whether the kernel for many tokens, which multiplies in the dtype that the caller names, can hold every operand.
+fn within_halves(case: &Case) -> bool {
+    let largest = halves(case).max();
+    let fits = |value: f64| value.abs() <= largest;
+    let x = case.tensor("x").map(Tensor::floats).unwrap_or_default();
+    case.int("prefill") == 0 || x.into_iter().all(fits) && elements(case).into_iter().map(Parts::magnitude).all(fits)
+}
 
 /// An `Err` on a CPU, where candle has these functions in a build with CUDA alone; `op.moe_gemm_on_cpu` has the calls there.
 fn on_cuda(call: &Call) -> candle_core::Result<()> {

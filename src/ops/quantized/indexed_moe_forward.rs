@@ -66,7 +66,7 @@ pub static INDEXED_MOE_FORWARD: Op = Op {
         }
         let has_kernel = EXPERTS.iter().any(|format| format.name == format_of(case).name);
         let accepts = Contract::accepts(DType::F32, &[batch, count, rows]);
-        accepts.may_refuse(!case.is_contiguous(), why::CONTIGUOUS).may_refuse(!has_kernel, "formats without a kernel")
+        accepts.may_refuse(!case.is_contiguous(), why::CONTIGUOUS).may_refuse(!has_kernel, why::FORMAT)
     },
     call: |call| Ok(vec![experts(call)?.indexed_moe_forward(call.tensor("x")?, call.tensor("ids")?)?]),
     source: r#"

@@ -52,7 +52,7 @@ pub static MATMUL: Op = Op {
             return Contract::Unspecified(why::BEYOND_SCALES);
         }
         let accepts = Contract::accepts(x.dtype, &[others, &[rows]].concat());
-        accepts.may_refuse(!x.view.is_contiguous(), why::CONTIGUOUS).may_refuse(x.shape.len() > 3, "four dimensions")
+        accepts.may_refuse(!x.view.is_contiguous(), why::CONTIGUOUS).may_refuse(x.shape.len() > 3, why::FOUR_DIMENSIONS)
     },
     call: |call| {
         let shape = matrix_shape(call.case).unwrap_or_default();

@@ -4,7 +4,7 @@ use candle_core::quantized::QTensor;
 
 use crate::case::{Case, InputSpec};
 use crate::number::Num;
-use crate::ops::support::products::ggml::{FORMAT, FORMATS, Format, format_of};
+use crate::ops::support::products::ggml::{FORMAT, FORMATS, Format, LARGEST_SCALE, format_of};
 use crate::ops::{Contract, Op, rule, why};
 use crate::tensor::{DType, Support};
 
@@ -29,7 +29,7 @@ pub static QUANTIZE: Op = Op {
             None => Contract::Rejects(&rule::RANK),
             Some(last) if last % format.block != 0 => Contract::Rejects(&rule::SHAPES),
             Some(_) if x.shape.contains(&0) => Contract::Unspecified("empty blocks"),
-            Some(_) if x.floats().iter().any(|x| x.is_nan() || x.abs() > 1000.0) => {
+            Some(_) if !x.floats().iter().all(|x| x.abs() <= largest(format)) => {
                 Contract::Unspecified(why::BEYOND_SCALES)
             }
             Some(_) => Contract::accepts(DType::F32, &x.shape),
@@ -59,6 +59,22 @@ pub static QUANTIZE: Op = Op {
     differentiable: &[],
     promise: "candle-core/src/quantized/mod.rs:555-573; llama.cpp ggml-quants.c: the levels and scales of each format",
 };
+
+/// The largest number of a block: its scale times the largest level or, in formats that have one, the minimum, which is in half
+/// precision too. In formats with groups, each has a scale of its own beside the block's.
+fn largest(format: &Format) -> f64 {
+    let level = match format.name {
+        "Q4_0" => 8.0,
+        "Q5_0" => 16.0,
+        "Q8_0" => 127.0,
+        "Q2K" => 15.0,
+        "Q4K" | "Q5K" => 63.0,
+        "Q3K" => 4.0 * 32.0,
+        "Q6K" => 32.0 * 128.0,
+        _ => 1.0,
+    };
+    level * LARGEST_SCALE
+}
 
 /// How wrong an element of a block may be, relative to the largest: a step of the levels between both extremes and, in formats with
 /// groups, as much as the roundoff of the group's scale makes of the largest level.

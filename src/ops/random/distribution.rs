@@ -85,20 +85,23 @@ distributions! {
     RAND = rand, rand_like, uniform,
         lo = 0.0 "The lower bound.",
         up = 1.0 "The upper bound.",
-        [(0.0, 1.0), (-1.0, 1.0), (0.0, 2.0), (3.0, 4.0), (-0.5, 0.0)],
+        [(0.0, 1.0), (-1.0, 1.0), (0.1, 0.9), (3.0, 4.0), (-0.5, 0.0)],
         is_ordinary_interval or Contract::Unspecified("an extraordinary interval");
     /// `Tensor::randn(mean, std, (rows, columns), device)`, or `randn_like`.
     RANDN = randn, randn_like, normal,
         mean = 0.0 "The mean.",
         std = 1.0 "The standard deviation.",
-        [(0.0, 1.0), (0.0, 0.5), (2.0, 0.25), (-1.0, 1.0)],
+        [(0.0, 1.0), (0.0, 0.02), (2.0, 0.25), (-1.0, 1.0)],
         is_ordinary_normal or Contract::Unspecified("an extraordinary distribution");
 }
 
+/// The largest bound for which a distribution is checked: of half precision, too, the width of an interval is far from overflow.
+const LARGEST_BOUND: f64 = 1e4;
+
 fn is_ordinary_interval(lo: f64, up: f64, dtype: DType) -> bool {
-    lo < up && [lo, up].iter().all(|&bound| bound.abs() <= 4.0 && dtype.round(bound) == bound)
+    dtype.round(lo) < dtype.round(up) && [lo, up].iter().all(|bound| bound.abs() <= LARGEST_BOUND)
 }
 
 fn is_ordinary_normal(mean: f64, std: f64, _: DType) -> bool {
-    mean.abs() <= 4.0 && (0.125..=4.0).contains(&std)
+    mean.abs() <= LARGEST_BOUND / 10.0 && (0.0..=LARGEST_BOUND / 10.0).contains(&std)
 }

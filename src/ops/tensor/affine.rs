@@ -4,7 +4,7 @@ use crate::case::ParamSpec;
 use crate::number::Num;
 use crate::ops::support::arguments::ANY;
 use crate::ops::support::elements::elementwise::{
-    AFFINE_DTYPES, CONSTANTS, case, evened, has_a_value, holds_number, is_float, without_overflow,
+    AFFINE_DTYPES, CONSTANTS, case, evened, has_a_value, is_float, takes_number, without_overflow,
 };
 use crate::ops::support::reference_inputs::each;
 use crate::ops::{Contract, Op};
@@ -30,7 +30,7 @@ pub static AFFINE: Op = Op {
     },
     contract: |case| {
         let (mul, add) = (case.float("mul"), case.float("add"));
-        let is_kept = |value: f64| value.fract() == 0.0 && value >= 0.0 && holds_number(case, value);
+        let is_kept = |value: f64| value.fract() == 0.0 && value >= 0.0 && takes_number(case, "x", value);
         match case.tensor("x") {
             Some(x) if !(x.dtype.is_float() || is_kept(mul) && is_kept(add)) => {
                 Contract::Unspecified("a constant that changes when it is cast")

@@ -2,13 +2,13 @@
 
 use crate::case::{Case, InputSpec, ParamSpec};
 use crate::number::Num;
-use crate::ops::support::elements::elementwise::with_integers;
+use crate::ops::support::elements::elementwise::{takes_number, with_integers};
 use crate::ops::support::elements::operands::{
-    STANDARD, broadcasts, generate, operands, output_shape, rhs_array, scalar, with_scalar,
+    STANDARD, broadcasts, generate, operands, output_shape, scalar, sides, with_scalar,
 };
 use crate::ops::support::reference_inputs::pairs;
 use crate::ops::{Contract, Op, rule, why};
-use crate::tensor::{DType, Tensor, Values};
+use crate::tensor::{Tensor, Values};
 
 /// An operation on integers, `None` where its value is undefined.
 type Integers = fn(i128, i128) -> Option<i128>;
@@ -33,7 +33,10 @@ macro_rules! operations {
             },
             source: concat!("lhs.{{ 'broadcast_' if form == 'broadcast' else '' }}", stringify!($method), "(&rhs)?"),
             torch: $torch,
-            reference: Some(|inputs| pairs(&inputs.array("lhs"), &rhs_array(inputs), $value)),
+            reference: Some(|inputs| {
+                let (lhs, rhs) = sides(inputs);
+                pairs(&lhs, &rhs, $value)
+            }),
             ulps: 4.0,
             differentiable: &["lhs", "rhs"],
             promise: BINARY_PROMISE,
@@ -62,8 +65,13 @@ macro_rules! extrema {
             support: STANDARD,
             inputs: &[InputSpec::new("lhs", "of any shape"), InputSpec::new("rhs", "of any shape, unless it is a number").unless("form", "scalar")],
             params: &[ParamSpec::word("form", &["", "broadcast", "scalar"], "The method."), ParamSpec::float("scalar", 0.0, "The number on the right side.").when("form", "scalar")],
-            generate: |draw| with_scalar(draw, &[0.0, 1.0, 2.0]),
-            contract: |case| if scalar_changes(case) {
+            generate: |draw| {
+                let case = with_scalar(draw, &[0.0, 1.0, 2.0, 0.1])?;
+                // Integers are compared with their own.
+                let taken = scalar(&case).filter(|scalar| !takes_number(&case, "lhs", *scalar));
+                Ok(if taken.is_some() { case.param("scalar", 1.0) } else { case })
+            },
+            contract: |case| if scalar(case).is_some_and(|scalar| !takes_number(case, "lhs", scalar)) {
                 Contract::Unspecified("a number that changes when it is cast")
             } else {
                 contract(case, |a, _| Some(a))
@@ -83,7 +91,10 @@ macro_rules! extrema {
                 "(lhs, {% if form == 'scalar' %}torch.tensor({{ scalar }}, dtype={{ inputs.lhs.dtype }})",
                 "{% else %}rhs{% endif %})"
             ),
-            reference: Some(|inputs| pairs(&inputs.array("lhs"), &rhs_array(inputs), $value)),
+            reference: Some(|inputs| {
+                let (lhs, rhs) = sides(inputs);
+                pairs(&lhs, &rhs, $value)
+            }),
             ulps: 4.0,
             differentiable: &["lhs", "rhs"],
             promise: "candle-core/src/op.rs:399-400, tensor.rs:113-137; torch.maximum and torch.minimum: NaN if either is",
@@ -135,12 +146,6 @@ fn extremes(x: &Tensor) -> [i128; 2] {
     let noisy = matches!(&x.values, Values::Fill(fill) if fill.noise.is_some());
     let all: Vec<i128> = listed.chain(noisy.then_some(0)).chain(noisy.then_some(1)).collect();
     [all.iter().copied().min().unwrap_or(0), all.into_iter().max().unwrap_or(0)]
-}
-
-/// Whether the number on the right side is not one of the dtype of `lhs`.
-fn scalar_changes(case: &Case) -> bool {
-    let dtype = case.tensor("lhs").map_or(DType::F32, |lhs| lhs.dtype);
-    scalar(case).is_some_and(|scalar| !scalar.is_finite() || dtype.round(scalar) != scalar)
 }
 
 /// `a / b`, of integers towards zero.

@@ -3,7 +3,7 @@
 use crate::case::ParamSpec;
 use crate::number::Num;
 use crate::ops::support::arguments::ANY;
-use crate::ops::support::elements::elementwise::{case, elementwise, holds_number, is_float, is_ordinary};
+use crate::ops::support::elements::elementwise::{case, elementwise, is_float, takes_number};
 use crate::ops::support::reference_inputs::each;
 use crate::ops::{Contract, Op};
 use crate::tensor::{DType, Support};
@@ -16,15 +16,15 @@ pub static CLAMP: Op = Op {
     inputs: &[ANY],
     params: &[ParamSpec::float("max", 1.0, "The upper bound."), ParamSpec::float("min", 0.0, "The lower bound.")],
     generate: |draw| {
-        let (min, max) = *draw.choose(&[(0.0, 1.0), (-1.0, 1.0), (0.0, 2.0), (0.5, 6.0), (1.0, 1.0)])?;
+        let (min, max) = *draw.choose(&[(0.0, 1.0), (-1.0, 1.0), (0.1, 0.9), (0.5, 6.0), (1.0, 1.0)])?;
         let case = case(draw, CLAMP_DTYPES)?;
         let whole = |value: f64| if is_float(&case) { value } else { value.max(0.0).trunc() };
         let (min, max) = (whole(min), whole(max));
         Ok(case.param("min", min).param("max", max))
     },
     contract: |case| {
-        let fits = |bound: f64| is_ordinary(bound) && holds_number(case, bound);
-        if fits(case.float("min")) && fits(case.float("max")) {
+        let bounds = ["min", "max"].map(|name| case.float(name));
+        if bounds.into_iter().all(|bound| takes_number(case, "x", bound)) {
             elementwise(case)
         } else {
             Contract::Unspecified("a bound that changes when it is cast")
@@ -34,8 +34,8 @@ pub static CLAMP: Op = Op {
     source: "x.clamp({{ min }}, {{ max }})?",
     torch: "x.clamp({{ min|of(inputs.x.name) }}, {{ max|of(inputs.x.name) }})",
     reference: Some(|inputs| {
-        let bound = |name| Num::exact(inputs.case.float(name));
-        each(inputs, "x", |x| x.max(bound("min")).min(bound("max")))
+        let bound = |name, unit| Num::argument(inputs.case.float(name), unit);
+        each(inputs, "x", |x| x.max(bound("min", x.unit)).min(bound("max", x.unit)))
     }),
     ulps: 4.0,
     differentiable: &["x"],

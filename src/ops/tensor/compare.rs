@@ -6,8 +6,9 @@ use ndarray::ArrayD;
 use crate::case::{Case, InputSpec, ParamSpec};
 use crate::generate::Draw;
 use crate::number::Num;
+use crate::ops::support::elements::elementwise::takes_number;
 use crate::ops::support::elements::operands::{
-    STANDARD, broadcasts, operands, output_shape, rhs_array, scalar, with_scalar,
+    STANDARD, broadcasts, operands, output_shape, scalar, sides, with_scalar,
 };
 use crate::ops::support::reducing::reductions::ANY_VALUE;
 use crate::ops::support::reference_inputs::pairs;
@@ -77,7 +78,7 @@ pub const COMPARISON_PROMISE: &str = "candle-core/src/tensor.rs:1125-1177 (the d
     NaN; comparing integers with a number does not round the number";
 
 fn generate(draw: &mut Draw) -> arbitrary::Result<Case> {
-    let mut case = with_scalar(draw, &[0.0, 1.0, 2.0, 0.5, 2.5, -1.0])?;
+    let mut case = with_scalar(draw, &[0.0, 1.0, 2.0, 0.5, 2.5, -1.0, 0.1])?;
     // The six functions differ for equal values.
     if let (Some(lhs), Some(rhs)) = (case.inputs.get("lhs").cloned(), case.inputs.get_mut("rhs"))
         && rhs.shape == lhs.shape
@@ -94,7 +95,7 @@ fn generate(draw: &mut Draw) -> arbitrary::Result<Case> {
 fn contract(case: &Case) -> Contract {
     match output_shape(case) {
         Ok(_) if scalar(case).is_some_and(|scalar| !is_comparable(case, scalar)) => {
-            Contract::Unspecified("a number that the dtype rounds")
+            Contract::Unspecified("a number that changes when it is cast")
         }
         Ok(shape) => Contract::accepts(DType::U8, &shape),
         Err(contract) => contract,
@@ -103,14 +104,15 @@ fn contract(case: &Case) -> Contract {
 
 /// 1 where `holds`, else 0: open for integers that `f64` does not tell apart.
 fn holds(inputs: &ReferenceInputs, holds: impl Fn(f64, f64) -> bool) -> Vec<ArrayD<Num>> {
-    pairs(&inputs.array("lhs"), &rhs_array(inputs), |a, b| {
+    let (lhs, rhs) = sides(inputs);
+    pairs(&lhs, &rhs, |a, b| {
         let is_unclear = a.error + b.error > 0.0 && a.may_equal(&b);
         if is_unclear { ANY_VALUE } else { Num::exact(if holds(a.value, b.value) { 1.0 } else { 0.0 }) }
     })
 }
 
-/// Whether comparing the dtype of `lhs` with this number needs no rounding.
+/// Whether comparing `lhs` with this number is defined: floats round it first, integers do not.
 fn is_comparable(case: &Case, scalar: f64) -> bool {
-    let dtype = case.tensor("lhs").map_or(DType::F32, |lhs| lhs.dtype);
-    scalar.is_finite() && (if dtype.is_float() { dtype.round(scalar) == scalar } else { scalar.abs() <= 1e6 })
+    let is_float = case.tensor("lhs").is_none_or(|lhs| lhs.dtype.is_float());
+    if is_float { takes_number(case, "lhs", scalar) } else { scalar.abs() <= 1e6 }
 }

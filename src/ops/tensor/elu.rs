@@ -2,7 +2,7 @@
 
 use crate::case::ParamSpec;
 use crate::ops::support::arguments::ANY;
-use crate::ops::support::elements::elementwise::{FLOATS, case, elu, is_ordinary, of_floats};
+use crate::ops::support::elements::elementwise::{FLOATS, case, elu, of_floats};
 use crate::ops::support::reference_inputs::each;
 use crate::ops::{Contract, Op};
 
@@ -18,7 +18,7 @@ pub static ELU: Op = Op {
         Ok(case(draw, FLOATS)?.param("alpha", alpha))
     },
     contract: |case| {
-        if is_ordinary(case.float("alpha")) {
+        if case.float("alpha").is_finite() {
             of_floats(case)
         } else {
             Contract::Unspecified("an extraordinary constant")

@@ -6,6 +6,7 @@ use candle_core::{Result, Tensor as Candle};
 
 use crate::number::Num;
 use crate::ops::support::arguments::{ANY, ASCENDING};
+use crate::ops::support::elements::random_facts::floats;
 use crate::ops::support::reducing::reductions::{ANY_VALUE, reduced};
 use crate::ops::support::reducing::sorting::{SORT_PROMISE, SUPPORT, ascending, contract, generate, sorted_rows};
 use crate::ops::{Contract, Op};
@@ -41,7 +42,9 @@ pub static SORT_LAST_DIM: Op = Op {
     source: r#"
         let (sorted, ids) = x.sort_last_dim({{ asc != 0 }})?;
         let (size, rows) = (ids.dim(D::Minus1)?, ids.dims()[..ids.rank() - 1].to_vec());
-        let numbers = |x: &Tensor| x.to_device(&Device::Cpu)?.to_dtype(DType::F64)?.flatten_all()?.to_vec1::<f64>();
+        // An 8-bit float has no direct conversion to f64 that ends.
+        let x32 = |x: &Tensor| {{ "x.to_dtype(DType::F32)" if inputs.x.name == "f8e4m3" else "candle_core::Result::Ok(x.clone())" }};
+        let numbers = |x: &Tensor| x32(&x.to_device(&Device::Cpu)?)?.to_dtype(DType::F64)?.flatten_all()?.to_vec1::<f64>();
         let (before, after) = (numbers(&x)?, numbers(&sorted)?);
         let ids = ids.flatten_all()?.to_vec1::<u32>()?;
         // By row, 1 where the ids are every position once; and 1 where the values are those at the ids, in order apart from NaN.
@@ -89,6 +92,10 @@ fn permutations(ids: &Candle) -> Result<Candle> {
 /// For every row of `x`: 1 where the sorted values are those at `ids`, and those that are not NaN are in order, else 0.
 fn in_order(x: &Candle, sorted: &Candle, ids: &Candle, ascending: bool) -> Result<Candle> {
     let numbers = |x: &Candle| {
+        if x.dtype().is_float() {
+            // Without a conversion by candle, whose own of an 8-bit float to `f64` never ends.
+            return floats(x);
+        }
         x.to_device(&candle_core::Device::Cpu)?.to_dtype(candle_core::DType::F64)?.flatten_all()?.to_vec1::<f64>()
     };
     let (before, after, all) = (numbers(x)?, numbers(sorted)?, ids.flatten_all()?.to_vec1::<u32>()?);

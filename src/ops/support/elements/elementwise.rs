@@ -84,9 +84,9 @@ pub fn has_a_value(case: &Case, constant: f64) -> bool {
     is_ordinary(constant) || case.backward.is_none() && dtype.is_float() && is_held
 }
 
-/// Whether the dtype of `x` holds this number.
-pub fn holds_number(case: &Case, number: f64) -> bool {
-    case.tensor("x").is_none_or(|x| x.dtype.round(number) == number)
+/// Whether a call with the input `name` may have this number as an argument: floats round it as any element, integers must have it.
+pub fn takes_number(case: &Case, name: &str, number: f64) -> bool {
+    case.tensor(name).is_none_or(|x| x.dtype.element(number).is_some())
 }
 
 /// Whether `x` has a float dtype.

@@ -1,6 +1,7 @@
 //! Cases of functions of two tensors, `lhs` and `rhs`, or of a tensor and a number.
 
 use candle_core::{Result, Tensor};
+use ndarray::{ArrayD, IxDyn};
 
 use crate::case::Case;
 use crate::generate::Draw;
@@ -62,10 +63,13 @@ pub fn operands<'a>(call: &'a Call) -> Result<(&'a Tensor, &'a Tensor)> {
     Ok((call.tensor("lhs")?, call.tensor("rhs")?))
 }
 
-/// The right side in `f64`.
-pub fn rhs_array(inputs: &ReferenceInputs) -> ndarray::ArrayD<Num> {
-    let number = |scalar| ndarray::ArrayD::from_elem(ndarray::IxDyn(&[]), Num::exact(scalar));
-    scalar(inputs.case).map_or_else(|| inputs.array("rhs"), number)
+/// Both sides in `f64`; a number on the right as an argument of the dtype of the left.
+pub fn sides(inputs: &ReferenceInputs) -> (ArrayD<Num>, ArrayD<Num>) {
+    let lhs = inputs.array("lhs");
+    let unit = lhs.first().map_or(0.0, |element| element.unit);
+    let number = |scalar| ArrayD::from_elem(IxDyn(&[]), Num::argument(scalar, unit));
+    let rhs = scalar(inputs.case).map_or_else(|| inputs.array("rhs"), number);
+    (lhs, rhs)
 }
 
 /// The shape of the result; as an `Err` the contract where the sides do not fit.

@@ -57,7 +57,7 @@ impl Distribution {
 
     /// Whether a contract promises values of this distribution. For others the facts would depend on the values drawn.
     fn is_ordinary(&self) -> bool {
-        self.low <= self.high && self.low >= -64.0 && self.high <= 64.0
+        self.low <= self.high && self.low.is_finite() && self.high.is_finite()
     }
 
     /// One value.

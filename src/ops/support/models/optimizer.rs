@@ -46,8 +46,9 @@ pub fn contract(case: &Case) -> Contract {
             _ => Contract::accepts(theta.dtype, &theta.shape).may_refuse(true, "an optimizer of integers"),
         };
     }
-    if !(1e-6..=10.0).contains(&case.float("lr")) {
-        return Contract::Unspecified("a learning rate outside the ordinary positive range");
+    let rate = case.float("lr");
+    if !(rate >= 0.0 && rate.is_finite()) {
+        return Contract::Unspecified("a learning rate that is negative or not finite");
     }
     Contract::accepts(theta.dtype, &theta.shape)
 }
