@@ -49,9 +49,9 @@ impl Watch {
             Some(status) => Outcome::Failed(status.to_string()),
         };
         let (seconds, output) = (begun.elapsed().as_secs_f64(), text(&output));
-        let Seen { launches, library_calls, records } = files.read();
+        let Seen { launches, library_calls, known, records } = files.read();
         let result = TestResult::new(&self.binary, self.test.as_deref());
-        Ok((TestResult { outcome, seconds, launches, library_calls, records, output, ..result }, status))
+        Ok((TestResult { outcome, seconds, launches, library_calls, known, records, output, ..result }, status))
     }
 }
 

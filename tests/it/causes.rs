@@ -240,11 +240,10 @@ fn avoid() -> String {
         }
     }
     format!(
-        "# What to avoid in candle {}\n\nMade from `corpora/causes` by `UPDATE_DOCS=1 cargo test --test it causes`. These bugs are in today's \
+        "# What to avoid in candle {CANDLE}\n\nMade from `corpora/causes` by `UPDATE_DOCS=1 cargo test --test it causes`. These bugs are in today's \
          release. Find\nyours by what you see; those first that hit most people. An empty cell of dtypes means all. *models* counts those \
          of\ncandle-transformers that call the function. If there is a *cost*, a test makes the call as advised. `snuffer avoid` lists the bugs of a model, an op, a device or a dtype:\n\n```console\n$ \
-         snuffer avoid --model whisper --device cuda --dtype f16\n```\n\nBugs that only invalid calls and empty tensors meet are in [causes](causes.md).\n{text}",
-        CANDLE
+         snuffer avoid --model whisper --device cuda --dtype f16\n```\n\nBugs that only invalid calls and empty tensors meet are in [causes](causes.md).\n{text}"
     )
 }
 
@@ -281,8 +280,7 @@ fn known_bugs() -> String {
         cause.note.is_none() && matches!(cause.hit, Hit::Ordinary | Hit::Rare) && cause.on().contains(&"cuda")
     };
     let bugs = RootCause::by_impact(&causes).into_iter().filter(is_met).filter_map(Bug::of);
-    let text: String = bugs.map(|bug| format!("\n[[bug]]\n{}", toml::to_string(&bug).expect("TOML"))).collect();
-    format!(
-        "# Made from `corpora/causes` by `UPDATE_DOCS=1 cargo test --test it causes`.\ncandle = \"{CANDLE}\"\n{text}"
-    )
+    let head = "# Made from `corpora/causes` by `UPDATE_DOCS=1 cargo test --test it causes`.\n";
+    let head = format!("{head}candle = \"{CANDLE}\"\n");
+    bugs.fold(head, |text, bug| text + "\n[[bug]]\n" + &toml::to_string(&bug).expect("TOML"))
 }

@@ -57,8 +57,12 @@ pub fn run(toolkit: Option<&Toolkit>, library: Option<&Path>, logs: &Path) -> an
     let (with, without) = (with?, without?);
     let broken: Vec<&String> = with.values().flatten().collect();
     let silent: Vec<&String> = without.iter().filter(|(_, failed)| failed.is_empty()).map(|(name, _)| name).collect();
-    broken.iter().for_each(|test| println!("FAILS with the fixes: {test}"));
-    silent.iter().for_each(|test| println!("passes without the fix: {test}"));
+    for test in &broken {
+        println!("fails with the fixes: {test}");
+    }
+    for test in &silent {
+        println!("passes without its fix: {test}");
+    }
     println!(
         "{} files of tests: {} pass with the fixes, {} fail without",
         with.len(),
