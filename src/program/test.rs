@@ -69,8 +69,10 @@ pub fn test(evidence: &Evidence, seen: &Observation, oracle: OracleName) -> Resu
             OracleName::Gradient => test.gradients(evidence, returned, backward)?,
             other => return Err(format!("no single call shows a violation of the {other} oracle")),
         },
-        (Contract::Accepts { .. }, _) if [OracleName::Contract, OracleName::Fault].contains(&oracle) => {
-            test.accepts(backward)
+        (Contract::Accepts { refusal, .. }, outcome) if [OracleName::Contract, OracleName::Fault].contains(&oracle) => {
+            // A fix of something worse may return an `Err` where that is promised, too.
+            let is_worse = !matches!(outcome, Outcome::Rejected(_));
+            if refusal.is_some() && is_worse && backward.is_none() { test.survives() } else { test.accepts(backward) }
         }
         (Contract::Accepts { .. }, _) => return Err("nothing was returned".to_string()),
     };
