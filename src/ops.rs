@@ -172,7 +172,7 @@ pub mod why {
     /// candle fails with "cannot use `slice_set` when self and src share their storage".
     pub const SHARED: &str = "the tensor that is written shares its buffer with one that is read";
 
-    /// Whether an `Err` is allowed for this reason because a device lacks a kernel that another may have.
+    /// True if this reason allows an `Err` because a device lacks a kernel that another device may have.
     pub fn is_of_a_kernel(why: &str) -> bool {
         [DTYPE, FORMAT, FOUR_DIMENSIONS].contains(&why)
     }

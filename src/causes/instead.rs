@@ -8,7 +8,7 @@ use crate::case::{Case, Param};
 use crate::ops;
 use crate::tensor::{DType, cast};
 
-/// The inputs of this name are all tensors, or all floats.
+/// Stands for all inputs, and among inputs to convert for all floats.
 const ALL: &str = "*";
 
 /// How to change a call that fails. Each part applies where the call has what it names.
@@ -49,26 +49,17 @@ impl Instead {
         }
         if let Some(op) = self.call.get(&case.op).and_then(|name| ops::find(name)) {
             changed.op = op.name.to_string();
-            changed.params.retain(|name, _| op.params.iter().any(|param| param.name == name));
-            let missing = op.params.iter().filter(|param| !changed.params.contains_key(param.name));
-            let set = missing.filter_map(|param| Some((param.name.to_string(), self.set.get(param.name)?.clone())));
-            let set: Vec<(String, Param)> = set.collect();
-            changed.params.extend(set);
         }
         (changed != *case).then_some(changed)
     }
 
     /// The extra work of it, in words.
     pub fn cost(&self) -> String {
-        let named = |names: Vec<&str>| match names[..] {
-            [ALL] => "the inputs".to_string(),
-            _ => names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", "),
-        };
-        let copies = (!self.copy.is_empty())
-            .then(|| format!("a copy of {}", named(self.copy.iter().map(String::as_str).collect())));
-        let casts = (!self.convert.is_empty())
-            .then(|| format!("a conversion of {}", named(self.convert.keys().map(String::as_str).collect())));
-        let calls = (!self.call.is_empty()).then(|| "a slower function".to_string());
-        copies.into_iter().chain(casts).chain(calls).collect::<Vec<_>>().join(", ")
+        let named = |name: &String| if name == ALL { "the inputs".to_string() } else { format!("`{name}`") };
+        let copies = self.copy.iter().map(|name| format!("a copy of {}", named(name)));
+        let conversions = self.convert.keys().map(|name| format!("a conversion of {}", named(name)));
+        let calls = self.call.first_key_value().map(|_| "a slower function".to_string());
+        let settings = self.set.keys().map(|name| format!("another {name}"));
+        copies.chain(conversions).chain(calls).chain(settings).collect::<Vec<_>>().join(", ")
     }
 }

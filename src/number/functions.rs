@@ -89,7 +89,7 @@ impl Num {
         if power.value.is_finite() != other.value.is_finite() {
             return Self::unknown();
         }
-        // What is equal is no difference, even if it is infinite.
+        // Equal infinities do not differ.
         let between = |a: f64, b: f64| if a == b || a.is_nan() && b.is_nan() { 0.0 } else { (a - b).abs() };
         Self {
             error: power.error + between(power.value, other.value),

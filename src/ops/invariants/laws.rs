@@ -7,7 +7,7 @@ use crate::case::{Case, Param};
 use crate::ops::{Rule, in_range, rule};
 use crate::tensor::{DType, Tensor};
 
-/// What holds of each element.
+/// The condition on each element.
 #[derive(Debug, Clone, Copy)]
 pub enum Law {
     /// It is in this range.
@@ -37,7 +37,7 @@ impl Law {
         }
     }
 
-    /// What each element must satisfy, as Rust of a `value: f64`; `None` if several elements decide.
+    /// The condition on each element, as Rust code about a `value: f64`; `None` if it depends on several elements.
     pub fn condition(self) -> Option<String> {
         let number = |bound: f64| match bound {
             f64::INFINITY => "f64::INFINITY".to_string(),
@@ -65,7 +65,7 @@ impl Law {
     }
 }
 
-/// Whether a param is no number, or an ordinary one: negative or infinite constants have laws of their own.
+/// True if a param is a text or an ordinary number. Negative and infinite constants have laws of their own.
 fn is_ordinary(param: &Param) -> bool {
     !matches!(param, Param::Number(value) if !(0.0..f64::INFINITY).contains(&value.as_f64()))
 }
