@@ -77,7 +77,8 @@ const PARAMS: &[ParamSpec] = &[
 const PROMISE: &str = "candle-nn/src/attention/varlen.rs:17-24 and cpu_flash/varlen.rs:16-23 (one contract for both: \
                        an \
                        output of [total_q, Hq, D]), the checks of both (heads, lengths and totals, causal with fewer \
-                       keys than queries, a right window without a left one)";
+                       keys than queries, a right window without a left one); flash-attention's flash_attn_varlen_func: \
+                       lengths, windows and slopes";
 
 fn generate(draw: &mut Draw, support: &Support) -> arbitrary::Result<Case> {
     let dtype = draw.dtype(support)?;

@@ -74,5 +74,6 @@ pub static FROM_VALUES: Op = Op {
     }),
     ulps: 4.0,
     differentiable: &[],
-    promise: "candle-core/src/tensor.rs:426-590 (the documentation of each), shape.rs (`()` is the hole)",
+    promise: "candle-core/src/tensor.rs:426-590 (the documentation of each), shape.rs (`()` is the hole, the -1 of \
+              torch.reshape); torch.tensor",
 };

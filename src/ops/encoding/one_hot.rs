@@ -79,7 +79,7 @@ pub static ONE_HOT: Op = Op {
     ulps: 4.0,
     differentiable: &[],
     promise: "candle-nn/src/encoding.rs (its documentation: -1 is an off row, anything else outside is an error); \
-              torch.nn.functional.one_hot",
+              torch.nn.functional.one_hot, and tf.one_hot, which its documentation names, for -1",
 };
 
 /// The dtype of the output.

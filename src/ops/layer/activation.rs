@@ -75,7 +75,8 @@ pub static ACTIVATION: Op = Op {
     }),
     ulps: 4.0,
     differentiable: &["x"],
-    promise: "candle-nn/src/activation.rs:5-52: the variants are named after their functions",
+    promise: "candle-nn/src/activation.rs:5-52: the variants are named after their functions; torch.nn.functional; NewGelu \
+              as in GPT-2, Relu2 after So et al. (2021, Primer), Swiglu after Shazeer (2020)",
 };
 
 /// The variants of `Activation` as serde names them, without aliases.

@@ -56,7 +56,8 @@ pub static BATCH_NORM: Op = Op {
     }),
     ulps: 8.0,
     differentiable: &["bias", "weight", "x"],
-    promise: "candle-nn/src/batch_norm.rs; torch.nn.BatchNorm1d and BatchNorm2d",
+    promise: "candle-nn/src/batch_norm.rs; torch.nn.BatchNorm1d and BatchNorm2d, which reject a negative eps; the check of \
+              the momentum is candle's own",
 };
 
 /// `BatchNorm` of `x (N, C, ..)`, training: `x` standardized by the mean and biased variance of the batch, then the
@@ -116,7 +117,8 @@ pub static BATCH_NORM_TRAIN: Op = Op {
     reference: Some(trained),
     ulps: 8.0,
     differentiable: &["bias", "weight", "x"],
-    promise: "candle-nn/src/batch_norm.rs; torch.nn.BatchNorm1d and BatchNorm2d",
+    promise: "candle-nn/src/batch_norm.rs; torch.nn.BatchNorm1d and BatchNorm2d, which reject a negative eps; the check of \
+              the momentum is candle's own",
 };
 
 /// The dtype in which a layer of `dtype` computes its statistics.

@@ -124,7 +124,7 @@ pub static PARTS: Op = Op {
     differentiable: &[],
     promise: "candle-nn/src/linear.rs:27-41, conv.rs, layer_norm.rs, batch_norm.rs, activation.rs:79-86, \
               embedding.rs:15-27 \
-              (methods named after what the constructor takes)",
+              (methods named after what the constructor takes), as the attributes of torch.nn's layers",
 };
 
 fn parts(call: &Call) -> Result<Vec<Tensor>> {

@@ -63,7 +63,8 @@ pub static DROPOUT: Op = Op {
     reference: Some(all_hold),
     ulps: 4.0,
     differentiable: &[],
-    promise: "candle-nn/src/ops.rs:208-250; torch.nn.Dropout",
+    promise: "candle-nn/src/ops.rs:208-250 (its message excludes a probability of 1, of which PyTorch returns zeros); \
+              torch.nn.Dropout",
 };
 
 /// The facts about dropout: dtype and shape are those of `x`; each float is 0 or scaled; the share of zeros. The values

@@ -95,7 +95,7 @@ pub static INDEXED_MOE_FORWARD: Op = Op {
     ulps: 1.0,
     differentiable: &[],
     promise: "candle-core/src/quantized/cuda.rs:505-617 (the shapes of its comments), mod.rs:1092-1100 (its sibling \
-              `indexed_gemv`: \"expert index out of range\"); as for quantized.matmul",
+              `indexed_gemv`: \"expert index out of range\"); llama.cpp `ggml_mul_mat_id`; as for quantized.matmul",
 };
 
 /// The shape of the experts; `None` if the rows of the blocks are not those of as many experts.

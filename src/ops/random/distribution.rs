@@ -74,8 +74,8 @@ macro_rules! distributions {
             reference: Some(all_hold),
             ulps: 4.0,
             differentiable: &[],
-            promise: "candle-core/src/tensor.rs:345-420 (the documentation of each): values within their bounds, mean and \
-                      variance within six standard deviations",
+            promise: "candle-core/src/tensor.rs:345-420 (the documentation of each); torch.Tensor.uniform_ and torch.normal: \
+                      values within their bounds, mean and variance within six standard deviations",
         };
     )*};
 }

@@ -58,7 +58,7 @@ pub static MIXED_DEVICES: Op = Op {
     reference: Some(|inputs| pairs(&inputs.array("x"), &inputs.array("y"), |x, y| x + y)),
     ulps: 4.0,
     differentiable: &[],
-    promise: "candle-core/src/storage.rs (same_device): Error::DeviceMismatchBinaryOp",
+    promise: "candle-core/src/storage.rs (same_device): Error::DeviceMismatchBinaryOp; PyTorch expects all tensors on one device",
 };
 
 /// The dtypes of kernels that add and copy.

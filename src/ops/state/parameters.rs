@@ -114,7 +114,7 @@ pub static PARAMETERS: Op = Op {
     ulps: 1.0,
     differentiable: &[],
     promise: "candle-nn/src/var_builder.rs:52-260 (the documentation of each; \"shape mismatch for\"), \
-              var_map.rs:19-115",
+              var_map.rs:19-115; torch.nn.Module.load_state_dict rejects other shapes and missing names",
 };
 
 fn parameters(call: &Call, path: &std::path::Path) -> Result<Vec<Tensor>> {

@@ -56,5 +56,5 @@ pub static AFFINE: Op = Op {
     }),
     ulps: 4.0,
     differentiable: &["x"],
-    promise: "candle-core/src/tensor.rs:776-796: the constants are cast to the dtype",
+    promise: "candle-core/src/tensor.rs:776-796: the constants are cast to the dtype; x * mul + add in torch",
 };

@@ -75,7 +75,7 @@ comparisons! {
 
 /// Where the contract of these ops comes from.
 pub const COMPARISON_PROMISE: &str = "candle-core/src/tensor.rs:1125-1177 (the documentation of each); IEEE 754 of \
-    NaN; comparing integers with a number does not round the number";
+    NaN; torch.eq and its siblings: comparing integers with a number does not round the number";
 
 fn generate(draw: &mut Draw) -> arbitrary::Result<Case> {
     let mut case = with_scalar(draw, &[0.0, 1.0, 2.0, 0.5, 2.5, -1.0, 0.1])?;
