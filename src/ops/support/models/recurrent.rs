@@ -84,7 +84,7 @@ pub fn contract(case: &Case, gates: usize) -> Contract {
         &["h"]
     };
     if states.iter().any(|state| case.tensor(state).is_none_or(|state| state.shape != [batch, hidden])) {
-        return Contract::Unspecified("a state that is not one row per element of the batch");
+        return Contract::Rejects(&rule::SHAPES);
     }
     if ["b_ih", "b_hh"].iter().any(|bias| case.tensor(bias).is_some_and(|bias| bias.shape != [rows])) {
         return Contract::Rejects(&rule::SHAPES);
