@@ -33,7 +33,7 @@ pub static FROM_VALUES: Op = Op {
             return Contract::accepts(x.dtype, &[count]);
         }
         match case.size("rows") {
-            0 => Contract::Unspecified("no rows to fill"),
+            0 => Contract::Rejects(&rule::HOLE),
             rows if count % rows != 0 => Contract::Rejects(&rule::SHAPES),
             // No library has a tensor of more rows.
             rows if rows > isize::MAX as usize => TOO_LARGE,
