@@ -43,7 +43,8 @@ pub static ONE_HOT: Op = Op {
         if indices.ints().iter().any(|&index| index != -1 && !in_range(index, depth)) {
             return Contract::Rejects(&rule::ID);
         }
-        if [case.int("on"), case.int("off")].iter().any(|value| !(0..=100).contains(value)) {
+        let is_held = |value: i64| value.unsigned_abs() < 1 << 53 && dtype.round(value as f64) == value as f64;
+        if ![case.int("on"), case.int("off")].into_iter().all(is_held) {
             return Contract::Unspecified("values that the dtype may not be able to hold");
         }
         Contract::accepts(dtype, &shape)
