@@ -43,8 +43,9 @@ pub static ADAMW_STEPS: Op = Op {
     },
     contract: |case| {
         let ParamsAdamW { beta1, beta2, eps, weight_decay, .. } = params(case);
-        let usual = (0.0..0.9999).contains(&beta1) && (0.0..0.9999).contains(&beta2);
-        if !usual || !(1e-9..=1.0).contains(&eps) || !(0.0..=1.0).contains(&weight_decay) {
+        let is_decay = |beta: f64| (0.0..1.0).contains(&beta);
+        let is_size = |number: f64| number >= 0.0 && number.is_finite();
+        if !is_decay(beta1) || !is_decay(beta2) || !is_size(eps) || !is_size(weight_decay) {
             return Contract::Unspecified("a hyperparameter out of its range");
         }
         contract(case)
