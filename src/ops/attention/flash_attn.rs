@@ -234,7 +234,7 @@ fn reference(inputs: &ReferenceInputs) -> Vec<ArrayD<Num>> {
                 score = cap * tanh(score / cap);
             }
             if let Some(bias) = inputs.case.optional_float("max_bias") {
-                let slope = (-bias * (head + 1) as f64 / heads.next_power_of_two() as f64).exp2();
+                let slope = slope(bias, head, heads);
                 let slope = Num { error: slope * f64::from(f32::EPSILON), ..Num::exact(slope) };
                 score = score - slope * Num::exact((i as f64 + offset as f64 - j as f64).abs());
             }
@@ -247,6 +247,14 @@ fn reference(inputs: &ReferenceInputs) -> Vec<ArrayD<Num>> {
         }
     }
     vec![out]
+}
+
+/// The slope of a head (ALiBi, Press et al. 2022; llama.cpp `ggml_flash_attn_ext`): a geometric sequence for as many heads as the largest
+/// power of two, and for the others every second slope of twice as many heads.
+fn slope(largest: f64, head: usize, heads: usize) -> f64 {
+    let power = 1_usize << heads.ilog2();
+    let (step, count) = if head < power { (head + 1, power) } else { (2 * (head - power) + 1, 2 * power) };
+    (-largest * step as f64 / count as f64).exp2()
 }
 
 fn tanh(x: Num) -> Num {
