@@ -97,7 +97,7 @@ pub static FLASH_ATTN: Op = Op {
               any batch), causal.rs:640-660 (a query attends to the keys up to its own position plus kv_offset), \
               varlen.rs:364 (the result has the dtype of q); explicit masks and soft-capping are for one element \
               (mod.rs:10); torch.nn.functional.scaled_dot_product_attention; llama.cpp `ggml_flash_attn_ext`, which has \
-              max_bias and the cap",
+              max_bias and the cap, each 0 for none",
 };
 
 fn generate(draw: &mut Draw) -> arbitrary::Result<Case> {
@@ -152,9 +152,9 @@ fn contract(case: &Case) -> Contract {
     if heads % groups != 0 {
         return Contract::Rejects(&rule::HEADS);
     }
-    let positive = |name| case.optional_float(name).is_none_or(|value| value > 0.0 && value.is_finite());
-    if !positive("max_bias") || !positive("softcap") || !case.float("scale").is_finite() {
-        return Contract::Unspecified("a bias or cap that is not a positive number, or a scale that is not finite");
+    let is_size = |name| case.optional_float(name).is_none_or(|value| value >= 0.0 && value.is_finite());
+    if !is_size("max_bias") || !is_size("softcap") || !case.float("scale").is_finite() {
+        return Contract::Unspecified("a bias or cap that is negative or not finite, or a scale that is not finite");
     }
     let explicit = case.text("mask") == "mask";
     let causal = case.text("mask") == "causal";
@@ -166,7 +166,7 @@ fn contract(case: &Case) -> Contract {
             Some(mask) if mask.shape == [queries, keys] && mask.dtype == q.dtype => {}
             _ => return Contract::Unspecified("a mask that is not one value per query and key"),
         }
-        if case.optional_float("max_bias").is_some() {
+        if case.optional_float("max_bias").is_some_and(|bias| bias > 0.0) {
             return Contract::Unspecified("ALiBi with an explicit mask");
         }
     } else if causal && keys < queries {
@@ -224,7 +224,9 @@ fn reference(inputs: &ReferenceInputs) -> Vec<ArrayD<Num>> {
     let causal = inputs.case.text("mask") == "causal";
     let offset = if causal { inputs.case.size("kv_offset") } else { keys.saturating_sub(queries) };
     let scale = Num::exact(f64::from(inputs.case.float("scale") as f32));
-    let cap = inputs.case.optional_float("softcap").map(Num::exact);
+    // 0 is none.
+    let positive = |name| inputs.case.optional_float(name).filter(|&value| value > 0.0);
+    let (cap, bias) = (positive("softcap").map(Num::exact), positive("max_bias"));
     let mut out = ArrayD::from_elem(IxDyn(&[batch, heads, queries, width]), Num::exact(0.0));
     for at in 0..batch * heads * queries {
         let (b, head, i) = (at / queries / heads, at / queries % heads, at % queries);
@@ -233,7 +235,7 @@ fn reference(inputs: &ReferenceInputs) -> Vec<ArrayD<Num>> {
             if let Some(cap) = cap {
                 score = cap * tanh(score / cap);
             }
-            if let Some(bias) = inputs.case.optional_float("max_bias") {
+            if let Some(bias) = bias {
                 let slope = slope(bias, head, heads);
                 let slope = Num { error: slope * f64::from(f32::EPSILON), ..Num::exact(slope) };
                 score = score - slope * Num::exact((i as f64 + offset as f64 - j as f64).abs());
