@@ -169,8 +169,6 @@ fn contract(case: &Case) -> Contract {
         if case.optional_float("max_bias").is_some_and(|bias| bias > 0.0) {
             return Contract::Unspecified("ALiBi with an explicit mask");
         }
-    } else if causal && keys < queries {
-        return Contract::Unspecified("fewer keys than queries");
     }
     if product(&[batch, heads, queries, keys, width]).is_none_or(|work| work > 1 << 20) {
         return Contract::Unspecified(why::TOO_LARGE);
@@ -181,6 +179,7 @@ fn contract(case: &Case) -> Contract {
     let limited = batch > 1 && (explicit || case.optional_float("softcap").is_some() || q.dtype == DType::Bf16);
     Contract::accepts(q.dtype, &[batch, heads, queries, width])
         .may_refuse(limited, "candle supports this only for a single element of a batch")
+        .may_refuse(batch > 1 && causal && keys < queries, "fewer keys than queries")
 }
 
 fn attend(call: &Call) -> Result<Vec<Candle>> {
