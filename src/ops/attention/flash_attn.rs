@@ -12,6 +12,7 @@ use crate::case::{Case, InputSpec, ParamSpec};
 use crate::generate::Draw;
 use crate::number::Num;
 use crate::ops::support::products::attention::weighted;
+use crate::ops::support::reference_inputs::broadcast_shape;
 use crate::ops::{Call, Contract, Op, ReferenceInputs, rule, why};
 use crate::tensor::{DType, Support, product};
 
@@ -162,7 +163,11 @@ fn contract(case: &Case) -> Contract {
         return Contract::Unspecified("a mask that this call does not accept");
     }
     if explicit {
+        let scores = [batch, heads, queries, keys];
         match case.tensor("mask") {
+            Some(mask) if broadcast_shape(&mask.shape, &scores).is_none_or(|joint| joint != scores) => {
+                return Contract::Rejects(&rule::SHAPES);
+            }
             Some(mask) if mask.shape == [queries, keys] && mask.dtype == q.dtype => {}
             _ => return Contract::Unspecified("a mask that is not one value per query and key"),
         }
