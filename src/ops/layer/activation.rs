@@ -34,7 +34,9 @@ pub static ACTIVATION: Op = Op {
         if !KINDS.contains(&case.text("kind")) {
             return Contract::Unspecified(why::NO_CALL);
         }
-        if let Some(contract) = unspecified_constant(case, "alpha") {
+        if matches!(case.text("kind"), "elu" | "leakyrelu")
+            && let Some(contract) = unspecified_constant(case, "alpha")
+        {
             return contract;
         }
         match case.text("kind") {
