@@ -75,11 +75,12 @@ pub static PARTS: Op = Op {
         if weight.shape.len() != 1 || bias.shape != weight.shape || bias.dtype != weight.dtype {
             return Contract::Unspecified(why::NO_CALL);
         }
-        if weight.shape[0] == 0 || !weight.dtype.is_float() {
-            return Contract::Unspecified("an empty layer");
+        if !weight.dtype.is_float() {
+            return Contract::Unspecified("gradients of integers");
         }
         let part = (weight.dtype, weight.shape.clone());
-        Contract::Accepts { outputs: vec![part.clone(), part, (DType::F64, vec![1])], refusal: None }
+        let accepts = Contract::Accepts { outputs: vec![part.clone(), part, (DType::F64, vec![1])], refusal: None };
+        accepts.may_refuse(weight.shape[0] == 0 && case.text("layer") == "BatchNorm", "no channels")
     },
     call: |call| parts(call),
     source: r#"
