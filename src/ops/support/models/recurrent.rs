@@ -98,7 +98,7 @@ pub fn contract(case: &Case, gates: usize) -> Contract {
     if !x.dtype.is_float() {
         return Contract::Rejects(&rule::RECURRENCE);
     }
-    if x.shape.contains(&0) || hidden == 0 {
+    if x.shape[1..].contains(&0) || hidden == 0 {
         return Contract::Unspecified("a sequence without elements");
     }
     let steps = if form == "step" { 1 } else { x.shape[1] };
