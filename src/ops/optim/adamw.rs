@@ -54,7 +54,8 @@ pub static ADAMW_STEPS: Op = Op {
         let theta = Var::from_tensor(call.tensor("theta")?)?;
         let params = params(call.case);
         let vars = vec![theta.clone()];
-        let mut optimizer = if call.case.params.contains_key("eps") {
+        let has = |name: &str| call.case.params.contains_key(name);
+        let mut optimizer = if ["beta1", "beta2", "eps", "weight_decay"].into_iter().any(has) {
             AdamW::new(vars, params)?
         } else {
             AdamW::new_lr(vars, params.lr)?
@@ -63,7 +64,7 @@ pub static ADAMW_STEPS: Op = Op {
     },
     source: r#"
         let theta = Var::from_tensor(&theta)?;
-        {% if eps is defined %}
+        {% if beta1 is defined or beta2 is defined or eps is defined or weight_decay is defined %}
         let params = candle_nn::ParamsAdamW {
             lr: {{ lr }},
             {% for name in ["beta1", "beta2", "eps", "weight_decay"] if name in params %}
