@@ -136,7 +136,7 @@ fn contract(case: &Case) -> Contract {
     if [q, k, v].iter().any(|tensor| tensor.shape.len() != 4) {
         return Contract::Rejects(&rule::RANK);
     }
-    if [q, k, v].iter().any(|tensor| tensor.shape.contains(&0)) {
+    if q.shape[2..].contains(&0) || [k, v].iter().any(|tensor| tensor.shape[1..].contains(&0)) {
         return Contract::Unspecified("attention with an empty input");
     }
     if [k, v].iter().any(|tensor| tensor.dtype != q.dtype) {
