@@ -59,3 +59,93 @@ fn a_huge_padding_is_judged_by_the_size_of_the_output() {
     let Contract::Accepts { outputs, .. } = contract(&convolution(1_000_000_000_000)) else { panic!("no valid call") };
     assert_eq!(outputs, [(DType::F32, vec![1, 1, 3, 3])]);
 }
+
+/// The name, dtype and shape of an input, and its only number.
+type Input<'a> = (&'a str, DType, &'a [usize], f64);
+
+/// A call with inputs of one number each.
+fn call<const N: usize>(op: &str, inputs: [Input; N]) -> Case {
+    let with = |case: Case, (name, dtype, shape, value)| case.input(name, filled(dtype, shape, value));
+    inputs.into_iter().fold(Case::new(op), with)
+}
+
+/// One query for each key, all of them zeros.
+fn attention(queries: usize, keys: usize) -> Case {
+    let [q, k] = [queries, keys].map(|length| filled(DType::F32, &[1, length, 1, 1], 0.0));
+    Case::new("attention.flash_attn").input("q", q).input("v", k.clone()).input("k", k)
+}
+
+/// A step of a GRU with these sequences and states.
+fn step(sequences: usize, states: usize) -> Case {
+    let weights = |case: Case, name| case.input(name, filled(DType::F32, &[3, 1], 0.0));
+    let case = ["w_ih", "w_hh"].into_iter().fold(Case::new("layer.gru").param("form", "step"), weights);
+    case.input("x", filled(DType::F32, &[sequences, 1], 0.0)).input("h", filled(DType::F32, &[states, 1], 0.0))
+}
+
+fn assert_promised(rows: impl IntoIterator<Item = (Case, &'static str)>) {
+    for (case, promised) in rows {
+        assert_eq!(contract(&case).name(), promised, "{}", case.to_text());
+    }
+}
+
+#[test]
+fn a_number_that_the_dtype_holds_is_judged() {
+    use DType::{F16, F32, I64, U8, U32};
+    let large = 2_000_000.0;
+    let halves: [Input; 3] =
+        [("x", F16, &[2, 1], 1.0), ("running_mean", F16, &[1], 0.0), ("running_var", F16, &[1], 1.0)];
+    let added: [Input; 3] =
+        [("x", U8, &[1, 1, 1, 1], 1.0), ("kernel", U8, &[1, 1, 1, 1], 1.0), ("bias", U8, &[1], 1.0)];
+    assert_promised([
+        (call("tensor.affine", [("x", I64, &[1], 2.0)]).param("mul", -1.0), "accepts"),
+        (call("tensor.add_scalar", [("x", I64, &[1], 0.0)]).param("scalar", large), "accepts"),
+        (call("tensor.eq", [("lhs", I64, &[1], large)]).param("form", "scalar").param("scalar", large), "accepts"),
+        (
+            call("encoding.one_hot", [("indices", U32, &[1], 0.0)]).param("depth", 1_i64).param("on", 1000_i64),
+            "accepts",
+        ),
+        (
+            call("optim.adamw", [("theta", F32, &[1], 0.0), ("grad", F32, &[1, 1], 0.0)]).param("beta2", 0.9999),
+            "accepts",
+        ),
+        (Case::new("random.rand").param("lo", 1.0).param("up", 1.0), "accepts"),
+        (Case::new("random.randn").param("std", 1e5), "accepts"),
+        (call("op.dropout", [("x", F32, &[1], 1.0)]).param("p", 0.95), "accepts"),
+        (call("relation.mixed_devices", [("x", I64, &[1], 1.0), ("y", I64, &[1], 1.0)]), "accepts"),
+        (call("layer.conv_transpose2d", added), "accepts"),
+        (call("layer.batch_norm_train", halves), "accepts"),
+        (attention(1, 1).param("softcap", 0.0), "accepts"),
+    ]);
+}
+
+#[test]
+fn a_shape_is_judged_where_pytorch_takes_or_rejects_it() {
+    use DType::{F32, U8, U32};
+    let mask = filled(F32, &[2, 1], 0.0);
+    let norm = |x: &[usize]| {
+        call("layer.group_norm", [("x", F32, x, 0.0), ("weight", F32, &[1], 1.0), ("bias", F32, &[1], 0.0)])
+    };
+    let experts: [Input; 3] = [("x", F32, &[0, 1, 32], 0.0), ("ids", U32, &[0, 1], 0.0), ("blocks", U8, &[1, 18], 0.0)];
+    assert_promised([
+        (step(1, 2), "rejects"),
+        (step(0, 0), "accepts"),
+        (call("tensor.pad_with_same", [("x", F32, &[0], 0.0)]).param("left", 1_i64), "rejects"),
+        (call("tensor.pad_with_same", [("x", F32, &[0, 1], 0.0)]).param("dim", 1_i64).param("left", 1_i64), "accepts"),
+        (call("create.from_values", [("x", F32, &[1, 1], 0.0)]).param("rows", 0_i64), "rejects"),
+        (call("tensor.unfold", [("x", F32, &[1], 0.0)]).param("step", 1_i64), "accepts"),
+        (attention(2, 1).param("mask", "causal"), "accepts"),
+        (attention(0, 1), "accepts"),
+        (attention(1, 1).param("mask", "mask").input("mask", mask), "rejects"),
+        (
+            call("layer.linear", [("x", F32, &[1, 1], 0.0), ("weight", F32, &[1, 1], 0.0), ("bias", F32, &[2], 0.0)]),
+            "rejects",
+        ),
+        (call("layer.prelu", [("x", F32, &[1], 0.0), ("weight", F32, &[1], 0.0)]).param("is_scalar", 1_i64), "accepts"),
+        (norm(&[0, 2, 1]), "rejects"),
+        (norm(&[1, 1, 0]), "unspecified"),
+        (call("quantized.indexed_moe_forward", experts), "accepts"),
+        (call("tensor.conv2d", [("x", F32, &[0, 1, 1, 1], 0.0), ("kernel", F32, &[1, 1, 1, 1], 0.0)]), "accepts"),
+        (call("state.parameters", [("x", F32, &[0], 0.0)]), "accepts"),
+        (call("layer.parts", [("weight", F32, &[0], 0.0), ("bias", F32, &[0], 0.0)]), "accepts"),
+    ]);
+}

@@ -75,5 +75,6 @@ pub static CAUSAL_DECODE_F32_INTERLEAVED: Op = Op {
     }),
     ulps: 8.0,
     differentiable: &[],
-    promise: "candle-nn/src/attention/cpu_flash/causal.rs:383-388 (the layout)",
+    promise: "candle-nn/src/attention/cpu_flash/causal.rs:383-388 (the layout); \
+              torch.nn.functional.scaled_dot_product_attention of one query",
 };

@@ -12,6 +12,7 @@ use crate::case::{Case, InputSpec, ParamSpec};
 use crate::generate::Draw;
 use crate::number::Num;
 use crate::ops::support::products::attention::weighted;
+use crate::ops::support::reference_inputs::broadcast_shape;
 use crate::ops::{Call, Contract, Op, ReferenceInputs, rule, why};
 use crate::tensor::{DType, Support, product};
 
@@ -96,7 +97,8 @@ pub static FLASH_ATTN: Op = Op {
     promise: "candle-nn/src/attention/cpu_flash/mod.rs:45-65 (shapes, scale, mask, ALiBi, soft-capping, one function for \
               any batch), causal.rs:640-660 (a query attends to the keys up to its own position plus kv_offset), \
               varlen.rs:364 (the result has the dtype of q); explicit masks and soft-capping are for one element \
-              (mod.rs:10)",
+              (mod.rs:10); torch.nn.functional.scaled_dot_product_attention; llama.cpp `ggml_flash_attn_ext`, which has \
+              max_bias and the cap, each 0 for none",
 };
 
 fn generate(draw: &mut Draw) -> arbitrary::Result<Case> {
@@ -134,7 +136,7 @@ fn contract(case: &Case) -> Contract {
     if [q, k, v].iter().any(|tensor| tensor.shape.len() != 4) {
         return Contract::Rejects(&rule::RANK);
     }
-    if [q, k, v].iter().any(|tensor| tensor.shape.contains(&0)) {
+    if q.shape[2..].contains(&0) || [k, v].iter().any(|tensor| tensor.shape[1..].contains(&0)) {
         return Contract::Unspecified("attention with an empty input");
     }
     if [k, v].iter().any(|tensor| tensor.dtype != q.dtype) {
@@ -151,9 +153,9 @@ fn contract(case: &Case) -> Contract {
     if heads % groups != 0 {
         return Contract::Rejects(&rule::HEADS);
     }
-    let positive = |name| case.optional_float(name).is_none_or(|value| value > 0.0 && value.is_finite());
-    if !positive("max_bias") || !positive("softcap") || !case.float("scale").is_finite() {
-        return Contract::Unspecified("a bias or cap that is not a positive number, or a scale that is not finite");
+    let is_size = |name| case.optional_float(name).is_none_or(|value| value >= 0.0 && value.is_finite());
+    if !is_size("max_bias") || !is_size("softcap") || !case.float("scale").is_finite() {
+        return Contract::Unspecified("a bias or cap that is negative or not finite, or a scale that is not finite");
     }
     let explicit = case.text("mask") == "mask";
     let causal = case.text("mask") == "causal";
@@ -161,15 +163,17 @@ fn contract(case: &Case) -> Contract {
         return Contract::Unspecified("a mask that this call does not accept");
     }
     if explicit {
+        let scores = [batch, heads, queries, keys];
         match case.tensor("mask") {
+            Some(mask) if broadcast_shape(&mask.shape, &scores).is_none_or(|joint| joint != scores) => {
+                return Contract::Rejects(&rule::SHAPES);
+            }
             Some(mask) if mask.shape == [queries, keys] && mask.dtype == q.dtype => {}
             _ => return Contract::Unspecified("a mask that is not one value per query and key"),
         }
-        if case.optional_float("max_bias").is_some() {
+        if case.optional_float("max_bias").is_some_and(|bias| bias > 0.0) {
             return Contract::Unspecified("ALiBi with an explicit mask");
         }
-    } else if causal && keys < queries {
-        return Contract::Unspecified("fewer keys than queries");
     }
     if product(&[batch, heads, queries, keys, width]).is_none_or(|work| work > 1 << 20) {
         return Contract::Unspecified(why::TOO_LARGE);
@@ -180,6 +184,7 @@ fn contract(case: &Case) -> Contract {
     let limited = batch > 1 && (explicit || case.optional_float("softcap").is_some() || q.dtype == DType::Bf16);
     Contract::accepts(q.dtype, &[batch, heads, queries, width])
         .may_refuse(limited, "candle supports this only for a single element of a batch")
+        .may_refuse(batch > 1 && causal && keys < queries, "fewer keys than queries")
 }
 
 fn attend(call: &Call) -> Result<Vec<Candle>> {
@@ -223,7 +228,9 @@ fn reference(inputs: &ReferenceInputs) -> Vec<ArrayD<Num>> {
     let causal = inputs.case.text("mask") == "causal";
     let offset = if causal { inputs.case.size("kv_offset") } else { keys.saturating_sub(queries) };
     let scale = Num::exact(f64::from(inputs.case.float("scale") as f32));
-    let cap = inputs.case.optional_float("softcap").map(Num::exact);
+    // 0 is none.
+    let positive = |name| inputs.case.optional_float(name).filter(|&value| value > 0.0);
+    let (cap, bias) = (positive("softcap").map(Num::exact), positive("max_bias"));
     let mut out = ArrayD::from_elem(IxDyn(&[batch, heads, queries, width]), Num::exact(0.0));
     for at in 0..batch * heads * queries {
         let (b, head, i) = (at / queries / heads, at / queries % heads, at % queries);
@@ -232,8 +239,8 @@ fn reference(inputs: &ReferenceInputs) -> Vec<ArrayD<Num>> {
             if let Some(cap) = cap {
                 score = cap * tanh(score / cap);
             }
-            if let Some(bias) = inputs.case.optional_float("max_bias") {
-                let slope = (-bias * (head + 1) as f64 / heads.next_power_of_two() as f64).exp2();
+            if let Some(bias) = bias {
+                let slope = slope(bias, head, heads);
                 let slope = Num { error: slope * f64::from(f32::EPSILON), ..Num::exact(slope) };
                 score = score - slope * Num::exact((i as f64 + offset as f64 - j as f64).abs());
             }
@@ -246,6 +253,14 @@ fn reference(inputs: &ReferenceInputs) -> Vec<ArrayD<Num>> {
         }
     }
     vec![out]
+}
+
+/// The slope of a head (ALiBi, Press et al. 2022; llama.cpp `ggml_flash_attn_ext`): a geometric sequence for as many heads as the largest
+/// power of two, and for the others every second slope of twice as many heads.
+fn slope(largest: f64, head: usize, heads: usize) -> f64 {
+    let power = 1_usize << heads.ilog2();
+    let (step, count) = if head < power { (head + 1, power) } else { (2 * (head - power) + 1, 2 * power) };
+    (-largest * step as f64 / count as f64).exp2()
 }
 
 fn tanh(x: Num) -> Num {

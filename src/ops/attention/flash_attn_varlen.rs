@@ -77,7 +77,8 @@ const PARAMS: &[ParamSpec] = &[
 const PROMISE: &str = "candle-nn/src/attention/varlen.rs:17-24 and cpu_flash/varlen.rs:16-23 (one contract for both: \
                        an \
                        output of [total_q, Hq, D]), the checks of both (heads, lengths and totals, causal with fewer \
-                       keys than queries, a right window without a left one)";
+                       keys than queries, a right window without a left one); flash-attention's flash_attn_varlen_func: \
+                       lengths, windows and slopes";
 
 fn generate(draw: &mut Draw, support: &Support) -> arbitrary::Result<Case> {
     let dtype = draw.dtype(support)?;
@@ -129,8 +130,8 @@ fn contract(case: &Case) -> Contract {
     if [q, k, v].iter().any(|tensor| tensor.shape.len() != 3) {
         return Contract::Rejects(&rule::RANK);
     }
-    if q.shape.contains(&0) || [k, v].iter().any(|tensor| tensor.shape[1..].contains(&0)) || !q.dtype.is_float() {
-        return Contract::Unspecified("attention with an empty input, or of integers");
+    if q.shape.contains(&0) || [k, v].iter().any(|tensor| tensor.shape[1..].contains(&0)) {
+        return Contract::Unspecified("attention with an empty input");
     }
     if [k, v].iter().any(|tensor| tensor.dtype != q.dtype) {
         return Contract::Rejects(&rule::MIXED);
@@ -141,6 +142,11 @@ fn contract(case: &Case) -> Contract {
     let ends_at = |lengths: &[usize], tensor: &Tensor| lengths.iter().sum::<usize>() == tensor.shape[0];
     if !ends_at(&queries, q) || !ends_at(&keys, k) {
         return Contract::Rejects(&rule::LENGTHS_TOTAL);
+    }
+    if !q.dtype.is_float() {
+        let is_computed = queries.iter().zip(&keys).any(|(&queries, &keys)| queries > 0 && keys > 0);
+        let nothing = Contract::Unspecified("attention with an empty input");
+        return if is_computed { Contract::Rejects(&rule::ATTENTION) } else { nothing };
     }
     let skipped = queries.contains(&0);
     if k.shape[2] != q.shape[2] || (v.shape[0] < k.shape[0] && !skipped) {

@@ -49,5 +49,5 @@ pub static CONCAT: Op = Op {
     reference: Some(whole_reference),
     ulps: 4.0,
     differentiable: &[],
-    promise: "candle-nn/src/kv_cache.rs:584-760 (its documentation)",
+    promise: "candle-nn/src/kv_cache.rs:584-760 (its documentation); torch.cat of all that was appended",
 };

@@ -60,5 +60,6 @@ pub static KV: Op = Op {
     reference: Some(whole_reference),
     ulps: 4.0,
     differentiable: &[],
-    promise: "candle-nn/src/kv_cache.rs:5-160: `append` grows a full buffer",
+    promise: "candle-nn/src/kv_cache.rs:5-160: `append` grows a full buffer; torch.cat of all that was appended, as its sibling \
+              cache.concat",
 };

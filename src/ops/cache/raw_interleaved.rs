@@ -86,5 +86,6 @@ pub static RAW_INTERLEAVED: Op = Op {
     }),
     ulps: 4.0,
     differentiable: &[],
-    promise: "candle-nn/src/kv_cache.rs:1052-1150 (its documentation: \"Grow buffer if needed\")",
+    promise: "candle-nn/src/kv_cache.rs:1052-1150 (its documentation: \"Grow buffer if needed\"; no other library has this \
+              layout)",
 };

@@ -70,7 +70,7 @@ pub static ROTATING_KEPT: Op = Op {
 
 /// Where the contract of these ops comes from.
 const RING_PROMISE: &str = "candle-nn/src/kv_cache.rs:162-262: a ring buffer; a longer part is returned whole and its \
-                            last `max` positions are kept";
+                            last `max` positions are kept (candle's comments alone)";
 
 /// The positions and the attention mask that the cache announces before each append.
 pub static ROTATING_POSITIONS: Op = Op {
@@ -134,7 +134,8 @@ pub static ROTATING_POSITIONS: Op = Op {
     ulps: 4.0,
     differentiable: &[],
     promise: "candle-nn/src/kv_cache.rs:264-332: the positions and the mask of \"all the elements that will be returned \
-              *after* adding `seq_len` to the cache\"",
+              *after* adding `seq_len` to the cache\" (candle's documentation alone, and its code for how far back the \
+              mask shows)",
 };
 
 fn ring_contract(case: &Case) -> Contract {

@@ -112,7 +112,7 @@ pub static SCATTERED: Op = Op {
     }),
     ulps: 4.0,
     differentiable: &[],
-    promise: "candle-nn/src/kv_cache.rs:430-580: the mask shows a row the positions that were appended",
+    promise: "candle-nn/src/kv_cache.rs:430-580 (candle alone): the mask shows a row the positions that were appended",
 };
 
 /// The mask of each append: 0 for what a query sees, minus infinity for the rest.
@@ -175,7 +175,7 @@ pub static SCATTERED_MASK: Op = Op {
     }),
     ulps: 4.0,
     differentiable: &[],
-    promise: "candle-nn/src/kv_cache.rs:496-580 and its test (:806-870): a mask of the builder's dtype",
+    promise: "candle-nn/src/kv_cache.rs:496-580 and its test (:806-870; candle alone): a mask of the builder's dtype",
 };
 
 /// The params of these ops.

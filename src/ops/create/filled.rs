@@ -84,7 +84,7 @@ macro_rules! squares {
             }),
             ulps: 4.0,
             differentiable: &[],
-            promise: "candle-core/src/tensor.rs:2814-2838 (the documentation of each)",
+            promise: "candle-core/src/tensor.rs:2814-2838 (the documentation of each); torch.eye, torch.tril and torch.triu",
         };
     )*};
 }

@@ -33,7 +33,7 @@ pub static FROM_VALUES: Op = Op {
             return Contract::accepts(x.dtype, &[count]);
         }
         match case.size("rows") {
-            0 => Contract::Unspecified("no rows to fill"),
+            0 => Contract::Rejects(&rule::HOLE),
             rows if count % rows != 0 => Contract::Rejects(&rule::SHAPES),
             // No library has a tensor of more rows.
             rows if rows > isize::MAX as usize => TOO_LARGE,
@@ -74,5 +74,6 @@ pub static FROM_VALUES: Op = Op {
     }),
     ulps: 4.0,
     differentiable: &[],
-    promise: "candle-core/src/tensor.rs:426-590 (the documentation of each), shape.rs (`()` is the hole)",
+    promise: "candle-core/src/tensor.rs:426-590 (the documentation of each), shape.rs (`()` is the hole, the -1 of \
+              torch.reshape); torch.tensor",
 };

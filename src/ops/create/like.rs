@@ -29,7 +29,7 @@ pub static LIKE: Op = Op {
     }),
     ulps: 4.0,
     differentiable: &[],
-    promise: "candle-core/src/tensor.rs:221-273 (the documentation of each)",
+    promise: "candle-core/src/tensor.rs:221-273 (the documentation of each); torch.zeros_like and torch.ones_like",
 };
 
 /// The dtypes of kernels that fill and copy views.

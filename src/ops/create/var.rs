@@ -69,5 +69,6 @@ pub static VAR: Op = Op {
     reference: Some(|_| vec![ArrayD::from_elem(IxDyn(&[2]), Num::exact(1.0))]),
     ulps: 4.0,
     differentiable: &[],
-    promise: "candle-core/src/variable.rs:1-4, 27-126: the tensor of a variable has `is_variable` set",
+    promise: "candle-core/src/variable.rs:1-4, 27-126 (candle's documentation alone): the tensor of a variable has \
+              `is_variable` set",
 };

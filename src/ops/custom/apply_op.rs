@@ -102,7 +102,7 @@ pub static APPLY_OP_NO_BWD: Op = Op {
 const TORCH: &str = "{{ 'x * y + z' if arity == 'three' else 'x * y' if arity == 'two' else 'x * x' }}";
 
 const PROMISE: &str = "candle-core/src/custom_op.rs:8-164, backprop.rs:664-696 (\"Applies a unary custom op\": what the \
-                       caller's functions compute and differentiate)";
+                       caller's functions compute and differentiate), as torch.autograd.Function does";
 
 /// How many tensors the op takes.
 pub fn arity(case: &Case) -> usize {

@@ -94,5 +94,5 @@ pub static GRADIENTS: Op = Op {
     ulps: 4.0,
     differentiable: &[],
     promise: "candle-core/src/custom_op.rs:36-43 (`bwd` may give no gradient, and fails by default), 132-164 (\"without \
-              backward support\")",
+              backward support\"); torch.autograd.Function: None is no gradient, and `backward` must be given",
 };

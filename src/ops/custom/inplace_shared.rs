@@ -79,5 +79,5 @@ pub static INPLACE_SHARED: Op = Op {
     ulps: 4.0,
     differentiable: &[],
     promise: "candle-core/src/custom_op.rs:199-203 (an op without an access pattern \"rejects all in-place source \
-              aliasing\"), 595-657",
+              aliasing\"), 595-657; PyTorch rejects the overlaps that it finds",
 };

@@ -43,7 +43,8 @@ pub static ONE_HOT: Op = Op {
         if indices.ints().iter().any(|&index| index != -1 && !in_range(index, depth)) {
             return Contract::Rejects(&rule::ID);
         }
-        if [case.int("on"), case.int("off")].iter().any(|value| !(0..=100).contains(value)) {
+        let is_held = |value: i64| value.unsigned_abs() < 1 << 53 && dtype.round(value as f64) == value as f64;
+        if ![case.int("on"), case.int("off")].into_iter().all(is_held) {
             return Contract::Unspecified("values that the dtype may not be able to hold");
         }
         Contract::accepts(dtype, &shape)
@@ -79,7 +80,7 @@ pub static ONE_HOT: Op = Op {
     ulps: 4.0,
     differentiable: &[],
     promise: "candle-nn/src/encoding.rs (its documentation: -1 is an off row, anything else outside is an error); \
-              torch.nn.functional.one_hot",
+              torch.nn.functional.one_hot, and tf.one_hot, which its documentation names, for -1",
 };
 
 /// The dtype of the output.

@@ -34,7 +34,9 @@ pub static ACTIVATION: Op = Op {
         if !KINDS.contains(&case.text("kind")) {
             return Contract::Unspecified(why::NO_CALL);
         }
-        if let Some(contract) = unspecified_constant(case, "alpha") {
+        if matches!(case.text("kind"), "elu" | "leakyrelu")
+            && let Some(contract) = unspecified_constant(case, "alpha")
+        {
             return contract;
         }
         match case.text("kind") {
@@ -75,7 +77,8 @@ pub static ACTIVATION: Op = Op {
     }),
     ulps: 4.0,
     differentiable: &["x"],
-    promise: "candle-nn/src/activation.rs:5-52: the variants are named after their functions",
+    promise: "candle-nn/src/activation.rs:5-52: the variants are named after their functions; torch.nn.functional; NewGelu \
+              as in GPT-2, Relu2 after So et al. (2021, Primer), Swiglu after Shazeer (2020)",
 };
 
 /// The variants of `Activation` as serde names them, without aliases.

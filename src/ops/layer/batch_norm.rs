@@ -56,7 +56,8 @@ pub static BATCH_NORM: Op = Op {
     }),
     ulps: 8.0,
     differentiable: &["bias", "weight", "x"],
-    promise: "candle-nn/src/batch_norm.rs; torch.nn.BatchNorm1d and BatchNorm2d",
+    promise: "candle-nn/src/batch_norm.rs; torch.nn.BatchNorm1d and BatchNorm2d, which reject a negative eps; the check of \
+              the momentum is candle's own",
 };
 
 /// `BatchNorm` of `x (N, C, ..)`, training: `x` standardized by the mean and biased variance of the batch, then the
@@ -116,7 +117,8 @@ pub static BATCH_NORM_TRAIN: Op = Op {
     reference: Some(trained),
     ulps: 8.0,
     differentiable: &["bias", "weight", "x"],
-    promise: "candle-nn/src/batch_norm.rs; torch.nn.BatchNorm1d and BatchNorm2d",
+    promise: "candle-nn/src/batch_norm.rs; torch.nn.BatchNorm1d and BatchNorm2d, which reject a negative eps; the check of \
+              the momentum is candle's own",
 };
 
 /// The dtype in which a layer of `dtype` computes its statistics.
@@ -197,15 +199,13 @@ fn contract(case: &Case, train: bool) -> Contract {
     if features == 0 {
         return Contract::Unspecified("no channels");
     }
-    let running = if train { statistics(x.dtype) } else { x.dtype };
-    if train && mean.dtype == x.dtype && variance.dtype == x.dtype && running != x.dtype {
-        return Contract::Unspecified("running statistics in half precision");
-    }
+    let may_be_running = |dtype: DType| dtype == x.dtype || train && dtype == statistics(x.dtype);
     let each = x.elements().unwrap_or(0) / features;
     if train && each == 0 {
         return Contract::Rejects(&rule::EMPTY_BATCH);
     }
-    if mean.dtype != running || variance.dtype != running || weights.iter().any(|t| t.dtype != x.dtype) {
+    let is_mixed = mean.dtype != variance.dtype || !may_be_running(mean.dtype);
+    if is_mixed || weights.iter().any(|t| t.dtype != x.dtype) {
         return Contract::mixed(x);
     }
     if let Some(unspecified) = unspecified_arguments(case, x.dtype) {

@@ -53,16 +53,20 @@ pub static CONV2D_ABSORB_BN: Op = Op {
             match case.tensor(name) {
                 Some(tensor) if tensor.shape != [kernel.shape[0]] => return Contract::Rejects(&rule::SHAPES),
                 Some(tensor) if tensor.dtype != x.dtype => return Contract::Rejects(&rule::MIXED),
-                Some(tensor) if name == "variance" && tensor.floats().into_iter().any(|v| v < 0.0 || v.is_nan()) => {
-                    return Contract::Unspecified("a negative variance, or NaN");
-                }
                 Some(_) => {}
                 None => return Contract::Rejects(&rule::SHAPES),
             }
         }
         let eps = case.float("eps");
-        if !(eps > 0.0 && eps.is_finite()) {
-            return Contract::Unspecified("eps is not a positive number");
+        if eps < 0.0 {
+            return Contract::Rejects(&rule::NEGATIVE_EPS);
+        }
+        if !eps.is_finite() {
+            return Contract::Unspecified("eps is not a finite number");
+        }
+        let has_root = |variance: f64| variance > 0.0 || variance == 0.0 && eps > 0.0;
+        if !case.tensor("variance").is_some_and(|variance| variance.floats().into_iter().all(has_root)) {
+            return Contract::Unspecified("a variance that is negative or NaN, or 0 without an eps");
         }
         layer
     },

@@ -62,5 +62,6 @@ pub static EMBEDDING: Op = Op {
     }),
     ulps: 4.0,
     differentiable: &["weight"],
-    promise: "candle-nn/src/embedding.rs:30-39; torch.nn.Embedding; the largest id of its dtype as for gather",
+    promise: "candle-nn/src/embedding.rs:30-39; torch.nn.Embedding, which rejects a table of another width than its own; \
+              the largest id of its dtype as for gather",
 };

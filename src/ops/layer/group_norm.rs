@@ -72,14 +72,14 @@ fn contract(case: &Case) -> Contract {
     if x.shape.len() <= 2 {
         return Contract::Rejects(&rule::RANK);
     }
-    if x.elements() == Some(0) && x.shape[1] != channels {
-        return Contract::Unspecified("the norm of an empty tensor");
-    }
     if x.shape[1] != channels || [weight, bias].iter().any(|t| t.elements() != Some(channels)) {
         return Contract::Rejects(&rule::SHAPES);
     }
     if weight.dtype != x.dtype || bias.dtype != x.dtype {
         return Contract::mixed(x);
+    }
+    if x.shape[1..].contains(&0) {
+        return Contract::Unspecified("the norm of an empty tensor");
     }
     if weight.shape.len() != 1 || bias.shape.len() != 1 {
         return Contract::Unspecified("weights of a different shape");

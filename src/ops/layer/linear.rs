@@ -7,6 +7,7 @@ use crate::case::{Case, InputSpec, ParamSpec};
 use crate::number::Num;
 use crate::ops::support::dtypes::FLOATS;
 use crate::ops::support::models::builder::builder;
+use crate::ops::support::reference_inputs::broadcast_shape;
 use crate::ops::{Contract, Op, rule, why};
 
 /// `Linear::new(weight (O, I), bias (O)?)` of `x (.., I)`: `x @ weight^T + bias`.
@@ -60,7 +61,12 @@ pub static LINEAR: Op = Op {
         }
         if let Some(bias) = case.tensor("bias") {
             if bias.shape != [outer] {
-                return Contract::Unspecified("a bias that is not one value per output");
+                // A builder looks for the shape; a sum broadcasts.
+                let sum = [&x.shape[..x.shape.len() - 1], &[outer]].concat();
+                let fits =
+                    case.text("form").is_empty() && broadcast_shape(&bias.shape, &sum).is_some_and(|all| all == sum);
+                let broadcasts = Contract::Unspecified("a bias that is not one value per output");
+                return if fits { broadcasts } else { Contract::Rejects(&rule::SHAPES) };
             }
             if bias.dtype != x.dtype && !case.text("form").is_empty() {
                 return Contract::Unspecified("a `VarBuilder` has only one dtype");

@@ -75,11 +75,12 @@ pub static PARTS: Op = Op {
         if weight.shape.len() != 1 || bias.shape != weight.shape || bias.dtype != weight.dtype {
             return Contract::Unspecified(why::NO_CALL);
         }
-        if weight.shape[0] == 0 || !weight.dtype.is_float() {
-            return Contract::Unspecified("an empty layer");
+        if !weight.dtype.is_float() {
+            return Contract::Unspecified("gradients of integers");
         }
         let part = (weight.dtype, weight.shape.clone());
-        Contract::Accepts { outputs: vec![part.clone(), part, (DType::F64, vec![1])], refusal: None }
+        let accepts = Contract::Accepts { outputs: vec![part.clone(), part, (DType::F64, vec![1])], refusal: None };
+        accepts.may_refuse(weight.shape[0] == 0 && case.text("layer") == "BatchNorm", "no channels")
     },
     call: |call| parts(call),
     source: r#"
@@ -124,7 +125,7 @@ pub static PARTS: Op = Op {
     differentiable: &[],
     promise: "candle-nn/src/linear.rs:27-41, conv.rs, layer_norm.rs, batch_norm.rs, activation.rs:79-86, \
               embedding.rs:15-27 \
-              (methods named after what the constructor takes)",
+              (methods named after what the constructor takes), as the attributes of torch.nn's layers",
 };
 
 fn parts(call: &Call) -> Result<Vec<Tensor>> {

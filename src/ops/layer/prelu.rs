@@ -36,7 +36,10 @@ pub static PRELU: Op = Op {
     reference: Some(|inputs| {
         let (x, weight) = (inputs.array("x"), inputs.array("weight"));
         let mut shape = vec![1; x.ndim()];
-        shape[1] = weight.len();
+        // A vector has no channels, but one weight.
+        if let Some(channels) = shape.get_mut(1) {
+            *channels = weight.len();
+        }
         let weight = weight.into_shape_with_order(shape).expect("one weight, or one per channel");
         pairs(&x, &weight, prelu)
     }),
@@ -56,10 +59,11 @@ fn contract(case: &Case) -> Contract {
     if weight.values.listed().iter().any(|value| !value.as_f64().is_finite()) {
         return Contract::Unspecified("a weight that is not finite");
     }
-    if weight.shape == x.shape || weight.shape.len() > 1 || x.shape.len() < 2 {
+    let by_channel = !is_scalar(case);
+    if weight.shape.len() > 1 || by_channel && (weight.shape == x.shape || x.shape.len() < 2) {
         return Contract::Unspecified("a weight with a different number of dimensions, or with the shape of x");
     }
-    if weight.elements() != Some(if is_scalar(case) { 1 } else { x.shape[1] }) {
+    if weight.elements() != Some(if by_channel { x.shape[1] } else { 1 }) {
         return Contract::Rejects(&rule::SHAPES);
     }
     of_floats(case)

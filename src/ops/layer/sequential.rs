@@ -62,5 +62,5 @@ pub static SEQUENTIAL: Op = Op {
     }),
     ulps: 4.0,
     differentiable: &["x"],
-    promise: "candle-nn/src/sequential.rs, func.rs, ops.rs (Identity)",
+    promise: "candle-nn/src/sequential.rs, func.rs, ops.rs (Identity); torch.nn.Sequential and torch.nn.Identity",
 };

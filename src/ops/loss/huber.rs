@@ -46,5 +46,5 @@ pub static HUBER: Op = Op {
     }),
     ulps: 4.0,
     differentiable: &["inp", "target"],
-    promise: "candle-nn/src/loss.rs:77-112 (the formula in its documentation)",
+    promise: "candle-nn/src/loss.rs:77-112 (the formula in its documentation); torch.nn.functional.huber_loss",
 };

@@ -33,11 +33,17 @@ pub static DROPOUT: Op = Op {
     contract: |case| match of_floats(case) {
         // Nothing is computed, so integers pass.
         _ if case.text("form") == "eval" => facts_contract(elementwise(case)),
-        accepts @ Contract::Accepts { .. } => match case.float("p") {
-            p if !(0.0..1.0).contains(&p) => Contract::Rejects(&rule::PROBABILITY),
-            p if p > 0.9 || p > 0.0 && p < 0.01 => Contract::Unspecified("an extraordinary probability"),
-            _ => facts_contract(accepts),
-        },
+        accepts @ Contract::Accepts { .. } => {
+            let p = f64::from(case.float("p") as f32);
+            let largest = case.tensor("x").map_or(f64::MAX, |x| x.dtype.max());
+            if !(0.0..1.0).contains(&p) {
+                Contract::Rejects(&rule::PROBABILITY)
+            } else if (1.0 - p).recip() > largest {
+                Contract::Unspecified("an extraordinary probability")
+            } else {
+                facts_contract(accepts)
+            }
+        }
         other => other,
     },
     call: |call| {
@@ -63,7 +69,8 @@ pub static DROPOUT: Op = Op {
     reference: Some(all_hold),
     ulps: 4.0,
     differentiable: &[],
-    promise: "candle-nn/src/ops.rs:208-250; torch.nn.Dropout",
+    promise: "candle-nn/src/ops.rs:208-250 (its message excludes a probability of 1, of which PyTorch returns zeros); \
+              torch.nn.Dropout",
 };
 
 /// The facts about dropout: dtype and shape are those of `x`; each float is 0 or scaled; the share of zeros. The values
@@ -85,6 +92,8 @@ fn dropped(x: &Tensor, out: &Tensor, share: f64) -> Result<Vec<Tensor>> {
     let (count, zeros) = ordinary
         .fold((0.0, 0.0), |(count, zeros), (_, out)| (count + 1.0, if *out == 0.0 { zeros + 1.0 } else { zeros }));
     let deviation = 6.0 * (share * (1.0 - share) * count).sqrt();
-    let near = count < 64.0 || (zeros - share * count).abs() <= deviation + 1.0;
+    // Near 0 and 1 too few elements differ to tell.
+    let is_telling = share == 0.0 || (0.01..=0.9).contains(&share);
+    let near = !is_telling || count < 64.0 || (zeros - share * count).abs() <= deviation + 1.0;
     facts([well_formed, scaled, near])
 }

@@ -83,7 +83,8 @@ pub static MOE_GEMM: Op = Op {
     ulps: 4.0,
     differentiable: &[],
     promise: "candle-nn/src/moe.rs:10-145 and candle-kernels/src/moe/moe_wmma.cu:47-63 (the shapes of their comments); \
-              the sibling `QTensor::indexed_gemv`: \"expert index out of range\"",
+              torch._grouped_mm: each row times the matrix of its group; the sibling `QTensor::indexed_gemv`: \"expert index \
+              out of range\"",
 };
 
 /// `moe_gemm_gguf` of tokens `x (T, K)` and experts in a GGML format.
@@ -173,7 +174,7 @@ pub static MOE_GEMM_GGUF: Op = Op {
     ulps: 1.0,
     differentiable: &[],
     promise: "candle-nn/src/moe.rs:170-339 and candle-kernels/src/moe/moe_gguf.cu:24-51, moe_wmma_gguf.cu (the shapes of \
-              their comments); as for op.moe_gemm and quantized.matmul",
+              their comments); llama.cpp `ggml_mul_mat_id`; as for op.moe_gemm and quantized.matmul",
 };
 
 /// Whether the kernel for many tokens, which multiplies in the dtype that the caller names, can hold every operand.

@@ -52,5 +52,5 @@ pub static MOE_GEMM_ON_CPU: Op = Op {
     reference: Some(|_| vec![ArrayD::from_elem(IxDyn(&[2]), Num::exact(1.0))]),
     ulps: 4.0,
     differentiable: &[],
-    promise: "candle-nn/src/moe.rs:157-168, 342-357: 'only implemented for the cuda backend'",
+    promise: "candle-nn/src/moe.rs:157-168, 342-357 (candle's messages alone): 'only implemented for the cuda backend'",
 };

@@ -41,7 +41,7 @@ pub static SELU: Op = Op {
     }),
     ulps: 4.0,
     differentiable: &["x"],
-    promise: "candle-nn/src/ops.rs:198-206; torch.nn.SELU",
+    promise: "candle-nn/src/ops.rs:198-206; torch.nn.SELU, and ONNX Selu, which has both factors",
 };
 
 /// A param as candle takes it.

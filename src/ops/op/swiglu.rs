@@ -37,7 +37,8 @@ pub static SWIGLU: Op = Op {
     reference: Some(swiglu),
     ulps: 4.0,
     differentiable: &["x"],
-    promise: "candle-nn/src/ops.rs:45-48",
+    promise: "candle-nn/src/ops.rs:45-48; Shazeer, GLU Variants Improve Transformer (2020); torch.nn.functional.glu: an odd \
+              dimension has no halves",
 };
 
 /// Accepts an even last dimension and halves it.

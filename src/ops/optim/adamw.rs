@@ -43,8 +43,9 @@ pub static ADAMW_STEPS: Op = Op {
     },
     contract: |case| {
         let ParamsAdamW { beta1, beta2, eps, weight_decay, .. } = params(case);
-        let usual = (0.0..0.9999).contains(&beta1) && (0.0..0.9999).contains(&beta2);
-        if !usual || !(1e-9..=1.0).contains(&eps) || !(0.0..=1.0).contains(&weight_decay) {
+        let is_decay = |beta: f64| (0.0..1.0).contains(&beta);
+        let is_size = |number: f64| number >= 0.0 && number.is_finite();
+        if !is_decay(beta1) || !is_decay(beta2) || !is_size(eps) || !is_size(weight_decay) {
             return Contract::Unspecified("a hyperparameter out of its range");
         }
         contract(case)
@@ -53,7 +54,8 @@ pub static ADAMW_STEPS: Op = Op {
         let theta = Var::from_tensor(call.tensor("theta")?)?;
         let params = params(call.case);
         let vars = vec![theta.clone()];
-        let mut optimizer = if call.case.params.contains_key("eps") {
+        let has = |name: &str| call.case.params.contains_key(name);
+        let mut optimizer = if ["beta1", "beta2", "eps", "weight_decay"].into_iter().any(has) {
             AdamW::new(vars, params)?
         } else {
             AdamW::new_lr(vars, params.lr)?
@@ -62,7 +64,7 @@ pub static ADAMW_STEPS: Op = Op {
     },
     source: r#"
         let theta = Var::from_tensor(&theta)?;
-        {% if eps is defined %}
+        {% if beta1 is defined or beta2 is defined or eps is defined or weight_decay is defined %}
         let params = candle_nn::ParamsAdamW {
             lr: {{ lr }},
             {% for name in ["beta1", "beta2", "eps", "weight_decay"] if name in params %}

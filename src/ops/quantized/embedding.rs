@@ -60,6 +60,6 @@ pub static EMBEDDING: Op = Op {
     }),
     ulps: 1.0,
     differentiable: &[],
-    promise: "candle-core/src/quantized/mod.rs:446-475 (\"embedding id … is out of range\"), 696-736; as for \
-              quantized.dequantize and tensor.embedding",
+    promise: "candle-core/src/quantized/mod.rs:446-475 (\"embedding id … is out of range\"), 696-736; llama.cpp `ggml_get_rows`; \
+              as for quantized.dequantize and tensor.embedding",
 };

@@ -70,5 +70,5 @@ pub static MATMUL_IN_THREADS: Op = Op {
     }),
     ulps: 1.0,
     differentiable: &[],
-    promise: "candle's tensors and devices are Send and Sync; quantized.matmul",
+    promise: "Rust: candle's tensors and devices are Send and Sync; quantized.matmul",
 };

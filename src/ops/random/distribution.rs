@@ -74,8 +74,8 @@ macro_rules! distributions {
             reference: Some(all_hold),
             ulps: 4.0,
             differentiable: &[],
-            promise: "candle-core/src/tensor.rs:345-420 (the documentation of each): values within their bounds, mean and \
-                      variance within six standard deviations",
+            promise: "candle-core/src/tensor.rs:345-420 (the documentation of each); torch.Tensor.uniform_ and torch.normal: \
+                      values within their bounds, mean and variance within six standard deviations",
         };
     )*};
 }
@@ -95,13 +95,15 @@ distributions! {
         is_ordinary_normal or Contract::Unspecified("an extraordinary distribution");
 }
 
-/// The largest bound for which a distribution is checked: of half precision, too, the width of an interval is far from overflow.
-const LARGEST_BOUND: f64 = 1e4;
+/// The largest bound for which a distribution is checked: the squares of values are added up in `f64`.
+const LARGEST_BOUND: f64 = 1e30;
 
 fn is_ordinary_interval(lo: f64, up: f64, dtype: DType) -> bool {
-    dtype.round(lo) < dtype.round(up) && [lo, up].iter().all(|bound| bound.abs() <= LARGEST_BOUND)
+    let largest = dtype.max().min(LARGEST_BOUND);
+    dtype.round(lo) <= dtype.round(up) && [lo, up, up - lo].iter().all(|size| size.abs() <= largest)
 }
 
-fn is_ordinary_normal(mean: f64, std: f64, _: DType) -> bool {
-    mean.abs() <= LARGEST_BOUND / 10.0 && (0.0..=LARGEST_BOUND / 10.0).contains(&std)
+fn is_ordinary_normal(mean: f64, std: f64, dtype: DType) -> bool {
+    // No value is further from the mean than ten deviations.
+    std >= 0.0 && mean.abs() + 10.0 * std <= dtype.max().min(LARGEST_BOUND)
 }

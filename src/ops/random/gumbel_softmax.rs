@@ -56,7 +56,8 @@ pub static GUMBEL_SOFTMAX: Op = Op {
     reference: Some(all_hold),
     ulps: 4.0,
     differentiable: &[],
-    promise: "candle-nn/src/sampling.rs: at a temperature of 0 the argmax",
+    promise: "candle-nn/src/sampling.rs; Jang et al. (2017): the limit for a temperature of 0 is the argmax, which llama.cpp's \
+              sampler takes for one below 0, too",
 };
 
 /// The facts about sampled ids: dtype and shape; in range; at the temperature 0, those of largest elements.

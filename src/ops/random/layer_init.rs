@@ -131,7 +131,8 @@ pub static LAYER_INIT: Op = Op {
     differentiable: &[],
     promise: "the defaults in \
               candle-nn/src/{linear,conv,embedding,layer_norm,batch_norm,group_norm,activation,rnn}.rs; \
-        torch.nn has the same constants for the norms and PReLU",
+        torch.nn has the same constants for the norms and PReLU, and the same distribution for embeddings and weights of \
+        transposed convolutions; the others are candle's own choice",
 };
 
 /// The params `in_size` and `out_size`.

@@ -32,7 +32,7 @@ pub static CROSS_ENTROPY_FLIPPED: Op = Op {
     ulps: 4.0,
     // The entries of the ops themselves judge gradients.
     differentiable: &[],
-    promise: "candle-nn/src/loss.rs:5-46: the mean over the batch",
+    promise: "candle-nn/src/loss.rs:5-46, torch.nn.functional.cross_entropy: the mean over the batch",
 };
 
 /// `cross_entropy(inp + c, target)` is `cross_entropy(inp, target)`.

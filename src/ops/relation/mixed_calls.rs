@@ -110,5 +110,5 @@ pub static MIXED_CALLS: Op = Op {
     reference: Some(|_| vec![ArrayD::from_elem(IxDyn(&[1]), Num::exact(1.0))]),
     ulps: 4.0,
     differentiable: &[],
-    promise: "candle-core/src/storage.rs:52-70: Error::DeviceMismatchBinaryOp",
+    promise: "candle-core/src/storage.rs:52-70: Error::DeviceMismatchBinaryOp; PyTorch expects all tensors on one device",
 };

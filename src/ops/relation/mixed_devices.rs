@@ -37,8 +37,12 @@ pub static MIXED_DEVICES: Op = Op {
         if x.dtype != y.dtype {
             return Contract::Rejects(&rule::MIXED);
         }
-        if !x.dtype.is_float() {
-            return Contract::Unspecified(why::OVERFLOW);
+        if let Some((low, high)) = x.dtype.int_range() {
+            let range = i128::from(low)..=i128::from(high);
+            let is_held = |(x, y): (i64, i64)| range.contains(&(i128::from(x) + i128::from(y)));
+            if !x.ints().into_iter().zip(y.ints()).all(is_held) {
+                return Contract::Unspecified(why::OVERFLOW);
+            }
         }
         Contract::accepts(x.dtype, &x.shape)
     },
@@ -58,7 +62,7 @@ pub static MIXED_DEVICES: Op = Op {
     reference: Some(|inputs| pairs(&inputs.array("x"), &inputs.array("y"), |x, y| x + y)),
     ulps: 4.0,
     differentiable: &[],
-    promise: "candle-core/src/storage.rs (same_device): Error::DeviceMismatchBinaryOp",
+    promise: "candle-core/src/storage.rs (same_device): Error::DeviceMismatchBinaryOp; PyTorch expects all tensors on one device",
 };
 
 /// The dtypes of kernels that add and copy.

@@ -39,5 +39,5 @@ pub static MIXED_LABELS: Op = Op {
     reference: CROSS_ENTROPY.reference,
     ulps: CROSS_ENTROPY.ulps,
     differentiable: &[],
-    promise: "candle-core/src/storage.rs:52-70, 647: Error::DeviceMismatchBinaryOp",
+    promise: "candle-core/src/storage.rs:52-70, 647: Error::DeviceMismatchBinaryOp; PyTorch expects all tensors on one device",
 };

@@ -28,5 +28,5 @@ pub static NLL_FLIPPED: Op = Op {
     ulps: 4.0,
     // The entries of the ops themselves judge gradients.
     differentiable: &[],
-    promise: "candle-nn/src/loss.rs:5-46: the mean over the batch",
+    promise: "candle-nn/src/loss.rs:5-46, torch.nn.functional.nll_loss: the mean over the batch",
 };

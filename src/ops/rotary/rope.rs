@@ -20,7 +20,8 @@ const SLOW_SUPPORT: &Support = &Support { of: "x", cpu: &DType::FLOATS_AND_F8, c
 /// Where the contract of these ops comes from.
 const PROMISE: &str = "candle-nn/src/rotary_emb.rs:249-308, 555-599, 830-865: the fused forms match the slow ones, \
                        which \
-                       have gradients; one table for the batch or one per element, at least as long as x";
+                       have gradients; one table for the batch or one per element, at least as long as x; ONNX RotaryEmbedding (pairs \
+                       of halves, or interleaved ones) after Su et al. (2021, RoFormer)";
 
 /// `rope(x (B, H, T, D), cos (T, D/2), sin (T, D/2))`: rotates each head, which pairs its first half with its
 /// second. Tables may have a batch dimension.
@@ -194,8 +195,8 @@ fn contract(case: &Case, form: Form) -> Contract {
             return Contract::Rejects(&rule::SHAPES);
         }
     }
-    if cos.shape != sin.shape {
-        return Contract::Unspecified("tables of different shapes");
+    if cos.shape.len() != sin.shape.len() {
+        return Contract::Unspecified("one table for the batch beside one per element");
     }
     if cos.dtype != x.dtype || sin.dtype != x.dtype {
         return Contract::mixed(x);

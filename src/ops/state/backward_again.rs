@@ -40,5 +40,5 @@ pub static BACKWARD_AGAIN: Op = Op {
     }),
     ulps: 4.0,
     differentiable: &[],
-    promise: "candle-core/src/backprop.rs: each call returns its own store",
+    promise: "candle-core/src/backprop.rs: each call returns its own store; torch.autograd with retain_graph",
 };

@@ -49,5 +49,6 @@ pub static DETACH: Op = Op {
     }),
     ulps: 4.0,
     differentiable: &[],
-    promise: "candle-core/src/tensor.rs:2376-2394 (\"detached from the current graph, gradient are not propagated\")",
+    promise: "candle-core/src/tensor.rs:2376-2394 (\"detached from the current graph, gradient are not propagated\"); \
+              torch.Tensor.detach",
 };

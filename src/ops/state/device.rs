@@ -65,7 +65,8 @@ pub static DEVICE: Op = Op {
     reference: Some(|_| vec![ArrayD::from_elem(IxDyn(&[FACTS]), Num::exact(1.0))]),
     ulps: 4.0,
     differentiable: &[],
-    promise: "candle-core/src/device.rs:278-340, 511; cpu_backend/mod.rs:3184: 'cannot seed the CPU rng'",
+    promise: "candle-core/src/device.rs:278-340, 511; cpu_backend/mod.rs:3184: 'cannot seed the CPU rng' (candle alone); \
+              torch.manual_seed for the numbers after a seed",
 };
 
 /// Whether the same numbers follow the same seed; of a CPU, whether it refuses seeds.

@@ -50,5 +50,5 @@ pub static OWN_TRANSPOSE: Op = Op {
     }),
     ulps: 4.0,
     differentiable: &["x"],
-    promise: "candle-core/src/tensor.rs:1477-1556: `matmul` accepts a transposed operand",
+    promise: "candle-core/src/tensor.rs:1477-1556: `matmul` accepts a transposed operand, as torch.matmul",
 };

@@ -73,7 +73,7 @@ pub static THREADS: Op = Op {
     }),
     ulps: 4.0,
     differentiable: &["x"],
-    promise: "candle's tensors and devices are Send and Sync",
+    promise: "Rust: candle's tensors and devices are Send and Sync",
 };
 
 const FACTORS: [f64; 4] = [1.0, 2.0, 3.0, 4.0];

@@ -45,5 +45,5 @@ pub static VAR_SET: Op = Op {
     }),
     ulps: 4.0,
     differentiable: &[],
-    promise: "candle-core/src/variable.rs:118-146 (\"Sets the content of the inner tensor\")",
+    promise: "candle-core/src/variable.rs:118-146 (\"Sets the content of the inner tensor\"); torch.Tensor.copy_",
 };

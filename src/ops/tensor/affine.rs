@@ -30,7 +30,7 @@ pub static AFFINE: Op = Op {
     },
     contract: |case| {
         let (mul, add) = (case.float("mul"), case.float("add"));
-        let is_kept = |value: f64| value.fract() == 0.0 && value >= 0.0 && takes_number(case, "x", value);
+        let is_kept = |value: f64| value.fract() == 0.0 && takes_number(case, "x", value);
         match case.tensor("x") {
             Some(x) if !(x.dtype.is_float() || is_kept(mul) && is_kept(add)) => {
                 Contract::Unspecified("a constant that changes when it is cast")
@@ -56,5 +56,5 @@ pub static AFFINE: Op = Op {
     }),
     ulps: 4.0,
     differentiable: &["x"],
-    promise: "candle-core/src/tensor.rs:776-796: the constants are cast to the dtype",
+    promise: "candle-core/src/tensor.rs:776-796: the constants are cast to the dtype; x * mul + add in torch",
 };

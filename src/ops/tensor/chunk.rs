@@ -63,7 +63,7 @@ pub static CHUNK: Op = Op {
     ulps: 4.0,
     differentiable: &["x"],
     promise: "candle-core/src/tensor.rs:830-859 (\"the specified number of chunks\", \"may return less\"); torch.chunk: \
-              the number of chunks is positive",
+              the number of chunks is positive; parts as of torch.tensor_split",
 };
 
 fn lengths(size: usize, chunks: usize) -> Result<Vec<usize>, Contract> {

@@ -52,8 +52,11 @@ pub static CONST_SET: Op = Op {
         {% endif %}
         let outputs = [set, both.get(1)?];
     "#,
-    // PyTorch has no such call.
-    torch: "",
+    torch: "
+        kept = x.clone()
+        x.fill_({{ {'zero': 0, 'one': 1}[form]|default(2) }})
+        outputs = [x, kept]
+    ",
     reference: Some(|inputs| {
         let value = match inputs.case.text("form") {
             "zero" => 0.0,
@@ -65,7 +68,7 @@ pub static CONST_SET: Op = Op {
     }),
     ulps: 4.0,
     differentiable: &[],
-    promise: "candle-core/src/tensor.rs:209-219: the elements that the layout names",
+    promise: "candle-core/src/tensor.rs:209-219: the elements that the layout names; torch.Tensor.fill_",
 };
 
 /// The dtypes of kernels that fill.

@@ -143,8 +143,8 @@ pub fn contract(case: &Case, spatial: usize) -> Contract {
     if dilation == 0 {
         return Contract::Unspecified("a dilation of 0");
     }
-    if x.shape.contains(&0) || kernel.shape.contains(&0) {
-        return Contract::Unspecified("a convolution of an empty tensor");
+    if x.shape[1..].contains(&0) || kernel.shape.contains(&0) {
+        return Contract::Unspecified("a convolution without channels, pixels or taps");
     }
     let mut out = vec![x.shape[0], kernel.shape[0]];
     for (&size, &k) in x.shape[2..].iter().zip(&kernel.shape[2..]) {

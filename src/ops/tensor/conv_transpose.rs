@@ -123,8 +123,8 @@ pub fn contract(case: &Case, spatial: usize) -> Contract {
     if case.size("output_padding") >= stride.max(dilation) {
         return Contract::Rejects(&rule::OUTPUT_PADDING);
     }
-    if x.shape.contains(&0) || kernel.shape.contains(&0) {
-        return Contract::Unspecified("a convolution of an empty tensor");
+    if x.shape[1..].contains(&0) || kernel.shape.contains(&0) {
+        return Contract::Unspecified("a convolution without channels, pixels or taps");
     }
     let Some(spatial) = x.shape[2..].iter().zip(&kernel.shape[2..]).map(|(&n, &k)| output_size(case, n, k)).collect()
     else {

@@ -21,7 +21,7 @@ pub static DETACH: Op = Op {
     reference: Some(|inputs| each(inputs, "x", |x| x)),
     ulps: 4.0,
     differentiable: &[],
-    promise: "candle-core/src/tensor.rs:2357-2515 (the documentation of each)",
+    promise: "candle-core/src/tensor.rs:2357-2515 (the documentation of each); torch.Tensor.detach",
 };
 
 /// Memory is copied in every dtype.

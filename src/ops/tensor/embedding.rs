@@ -31,5 +31,5 @@ pub static EMBEDDING: Op = Op {
     reference: INDEX_SELECT.reference,
     ulps: 4.0,
     differentiable: &["x"],
-    promise: "candle-core/src/tensor.rs:1605-1635 (its documentation); as for index_select",
+    promise: "candle-core/src/tensor.rs:1605-1635 (its documentation); torch.nn.functional.embedding; as for index_select",
 };

@@ -19,5 +19,5 @@ pub static FORCE_CONTIGUOUS: Op = Op {
     reference: Some(|inputs| vec![inputs.array("x")]),
     ulps: 4.0,
     differentiable: &["x"],
-    promise: "candle-core/src/tensor.rs:2357-2374, 2490-2516",
+    promise: "candle-core/src/tensor.rs:2357-2374, 2490-2516; torch.clone",
 };

@@ -82,8 +82,8 @@ pub static I: Op = Op {
     }),
     ulps: 4.0,
     differentiable: &["x"],
-    promise: "candle-core/src/indexer.rs:7-49 and the examples in its documentation; the largest id of its dtype as for \
-              gather",
+    promise: "candle-core/src/indexer.rs:7-49 and the examples in its documentation; the indices of torch.Tensor: numbers, \
+              slices, and a tensor of ids; the largest id of its dtype as for gather",
 };
 
 fn index_case(draw: &mut Draw) -> arbitrary::Result<Case> {

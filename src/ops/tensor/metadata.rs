@@ -138,7 +138,7 @@ pub static METADATA: Op = Op {
     ulps: 4.0,
     differentiable: &[],
     promise: "candle-core/src/tensor.rs:592-614, 1943-1955, 2054-2109, 2348-2356, 2778-2813 (the documentation of \
-              each)",
+              each); a negative axis as in torch.Tensor.size",
 };
 
 /// The dimension that the param names, from 0; `None` if a tensor of this rank lacks it.

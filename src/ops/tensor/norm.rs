@@ -38,6 +38,6 @@ pub static NORM: Op = Op {
     }),
     ulps: 4.0,
     differentiable: &["x"],
-    promise: "candle-core/src/tensor.rs:1441-1459 (integers are rejected there); torch.linalg.vector_norm, whose \
-         gradient at 0 is the subgradient 0",
+    promise: "candle-core/src/tensor.rs:1441-1459; torch.linalg.vector_norm, which rejects integers, and whose gradient at 0 \
+         is the subgradient 0",
 };

@@ -53,10 +53,12 @@ pub static PAD_WITH_SAME: Op = Op {
     params: PARAMS,
     generate: |draw| along(draw),
     contract: |case| {
-        if shape_of(case).contains(&0) {
-            return Contract::Unspecified("padding of an empty tensor");
+        let x = shape_of(case);
+        let is_padded = case.size("left").max(case.size("right")) > 0;
+        match contract(case, padded) {
+            Contract::Accepts { .. } if is_padded && x[case.size("dim")] == 0 => Contract::Rejects(&rule::EMPTY_BORDER),
+            other => other.may_refuse(is_padded && x.contains(&0), "padding of an empty tensor"),
         }
-        contract(case, padded)
     },
     call: |call| {
         let (dim, left, right) = (call.size("dim"), call.size("left"), call.size("right"));

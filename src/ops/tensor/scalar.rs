@@ -88,7 +88,12 @@ fn contract(case: &Case, divides: bool, apply: impl Fn(f64, f64) -> f64) -> Cont
     let (left, of_one) = (scalar_is_left(case), apply(1.0, scalar));
     // The product with a reciprocal overflows where a quotient need not.
     let has_a_value = |constant| if divides && left { is_ordinary(constant) } else { has_a_value(case, constant) };
-    if scalar.is_finite() != of_one.is_finite() || !has_a_value(scalar) || !has_a_value(of_one) {
+    let is_open = if is_float(case) {
+        scalar.is_finite() != of_one.is_finite() || !has_a_value(scalar) || !has_a_value(of_one)
+    } else {
+        !scalar.is_finite() || !of_one.is_finite()
+    };
+    if is_open {
         return Contract::Unspecified("an extraordinary constant");
     }
     let Some(range) = case.tensor("x").and_then(|x| x.dtype.int_range()) else { return elementwise(case) };

@@ -66,5 +66,5 @@ pub static SLICE_ASSIGN: Op = Op {
     reference: Some(|inputs| with_block(inputs, &inputs.case.sizes("starts"))),
     ulps: 4.0,
     differentiable: &["src", "x"],
-    promise: "candle-core/src/tensor.rs:2860-2914 (its documentation)",
+    promise: "candle-core/src/tensor.rs:2860-2914; an assignment to slices of a torch.Tensor",
 };

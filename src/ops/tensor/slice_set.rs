@@ -39,5 +39,5 @@ pub static SLICE_SET: Op = Op {
     reference: Some(|inputs| with_slice(inputs, inputs.case.size("dim"))),
     ulps: 4.0,
     differentiable: &[],
-    promise: "candle-core/src/tensor_cat.rs:240-300 (its documentation)",
+    promise: "candle-core/src/tensor_cat.rs:240-300 (its documentation); torch.narrow and torch.Tensor.copy_",
 };

@@ -26,7 +26,7 @@ pub static TO_DEVICE: Op = Op {
     reference: Some(|inputs| each(inputs, "x", |x| x)),
     ulps: 4.0,
     differentiable: &["x"],
-    promise: "candle-core/src/tensor.rs:2357-2515 (the documentation of each)",
+    promise: "candle-core/src/tensor.rs:2357-2515 (the documentation of each); torch.Tensor.to",
 };
 
 /// Memory is copied in every dtype.

@@ -61,7 +61,7 @@ pub static TO_VEC: Op = Op {
     }),
     ulps: 4.0,
     differentiable: &[],
-    promise: "candle-core/src/tensor.rs:662-687, 1957-2052 (the documentation of each)",
+    promise: "candle-core/src/tensor.rs:662-687, 1957-2052 (the documentation of each); torch.Tensor.tolist",
 };
 
 /// Memory is copied in every dtype.

@@ -106,8 +106,8 @@ pub static UPSAMPLE_BILINEAR2D_WITH_SCALE: Op = Op {
     ulps: 4.0,
     differentiable: &["x"],
     promise: "candle-core/src/tensor.rs:1275-1336: the floor of size times scale, 'matches PyTorch's \
-              interpolate(scale_factor=...)', which rejects sizes of 0; the input itself where no size changes \
-              (tensor.rs:1305-1308)",
+              interpolate(scale_factor=...)', which rejects sizes of 0; the input itself where no size changes, \
+              as in PyTorch",
 };
 
 /// Where the contract of these ops comes from.

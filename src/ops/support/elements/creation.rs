@@ -9,8 +9,8 @@ use crate::ops::{Contract, rule, why};
 use crate::tensor::{DType, Support, product};
 
 /// Where the contract of these ops comes from.
-pub const CREATED_PROMISE: &str =
-    "candle-core/src/tensor.rs:193-460 (the documentation of each); a number of elements must fit usize";
+pub const CREATED_PROMISE: &str = "candle-core/src/tensor.rs:193-460 (the documentation of each); torch.zeros, torch.ones and torch.full: no more \
+    elements than memory can have";
 
 /// The dtype that the case names.
 pub fn dtype(case: &Case) -> DType {

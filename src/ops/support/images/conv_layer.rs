@@ -10,6 +10,7 @@ use crate::ops::support::images::convolution::{Window, window};
 use crate::ops::support::models::builder::builder;
 use crate::ops::tensor::conv;
 use crate::ops::{Call, Contract, rule, why};
+use crate::tensor::Tensor;
 
 /// Where the contract of these layers comes from.
 pub const PROMISE: &str =
@@ -47,9 +48,17 @@ pub fn contract(case: &Case, function: fn(&Case, usize) -> Contract, spatial: us
         Some(bias) if bias.shape != [channels] => Contract::Rejects(&rule::BIAS_SHAPE),
         Some(bias) if bias.dtype != dtype && built => Contract::Unspecified("a `VarBuilder` has only one dtype"),
         Some(bias) if bias.dtype != dtype => Contract::Rejects(&rule::BIAS_DTYPE),
-        Some(_) if !dtype.is_float() => Contract::Unspecified(why::OVERFLOW),
+        Some(bias) if overflows(case, bias) => Contract::Unspecified(why::OVERFLOW),
         _ => contract,
     }
+}
+
+/// Whether a sum of products of integers and a bias may leave their dtype.
+fn overflows(case: &Case, bias: &Tensor) -> bool {
+    let (Some(x), Some(kernel)) = (case.tensor("x"), case.tensor("kernel")) else { return false };
+    let largest = |tensor: &Tensor| tensor.floats().into_iter().fold(0.0, |most: f64, value| most.max(value.abs()));
+    let terms = kernel.elements().unwrap_or(usize::MAX) as f64;
+    !bias.dtype.is_float() && largest(x) * largest(kernel) * terms + largest(bias) > bias.dtype.max()
 }
 
 /// The tensors of a layer, and a builder that holds them if the case asks for one.

@@ -84,7 +84,7 @@ pub fn contract(case: &Case, gates: usize) -> Contract {
         &["h"]
     };
     if states.iter().any(|state| case.tensor(state).is_none_or(|state| state.shape != [batch, hidden])) {
-        return Contract::Unspecified("a state that is not one row per element of the batch");
+        return Contract::Rejects(&rule::SHAPES);
     }
     if ["b_ih", "b_hh"].iter().any(|bias| case.tensor(bias).is_some_and(|bias| bias.shape != [rows])) {
         return Contract::Rejects(&rule::SHAPES);
@@ -98,7 +98,7 @@ pub fn contract(case: &Case, gates: usize) -> Contract {
     if !x.dtype.is_float() {
         return Contract::Rejects(&rule::RECURRENCE);
     }
-    if x.shape.contains(&0) || hidden == 0 {
+    if x.shape[1..].contains(&0) || hidden == 0 {
         return Contract::Unspecified("a sequence without elements");
     }
     let steps = if form == "step" { 1 } else { x.shape[1] };

@@ -18,8 +18,8 @@ pub const EXTREME_PROMISE: &str = "candle-core/src/tensor.rs:1085-1105, 2116-214
     propagated, and an empty tensor has no extreme";
 
 /// Where the contract of these ops comes from.
-pub const POSITION_PROMISE: &str = "candle-core/src/tensor.rs:1107-1123; torch.argmax: the first of several \
-    extremes, as candle's CPU backend gives it";
+pub const POSITION_PROMISE: &str = "candle-core/src/tensor.rs:1107-1123; the notes of torch.argmax and torch.argmin: \
+    \"if there are multiple maximal values then the indices of the first maximal value are returned\"";
 
 /// A case in one of these `form`s.
 pub fn generate(draw: &mut Draw, forms: &[&str]) -> arbitrary::Result<Case> {

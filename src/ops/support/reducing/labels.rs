@@ -12,9 +12,8 @@ use crate::tensor::{DType, Support};
 pub const SUPPORT: &Support = &Support { of: "inp", cpu: &DType::FLOATS_AND_F8, cuda: &DType::FLOATS };
 
 /// Where the contract of these losses comes from.
-pub const PROMISE: &str = "candle-nn/src/loss.rs:5-46 (inp: N, C; target: N labels; mean over the batch); a label \
-                           outside 0..C has no \
-     class, and torch.nn.functional.cross_entropy rejects it on the CPU";
+pub const PROMISE: &str = "candle-nn/src/loss.rs:5-46 (inp: N, C; target: N labels; mean over the batch); torch.nn.functional.nll_loss \
+     and cross_entropy, which reject a label outside 0..C on the CPU: it has no class";
 
 /// Draws `inp (N, C)` and its `target (N)`.
 pub fn generate(draw: &mut Draw) -> arbitrary::Result<Case> {
