@@ -140,6 +140,16 @@ static INVARIANTS: &[Invariant] = &[
         law: Law::OneOfSources,
         source: "torch.Tensor.scatter_: of several values for one place, one is picked arbitrarily",
     },
+    Invariant {
+        of: &["tensor.arg_sort_last_dim"],
+        law: Law::Sorts,
+        source: "torch.argsort: the indices that sort a tensor along its last dimension, equal elements in any order",
+    },
+    Invariant {
+        of: &["tensor.argmax", "tensor.argmin"],
+        law: Law::Position,
+        source: "torch.argmax: an index of the reduced dimension, also if it has a NaN",
+    },
 ];
 
 /// The invariants of the op of `case`.
