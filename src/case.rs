@@ -23,7 +23,7 @@ use crate::tensor::{DType, Tensor, Value};
 pub struct Case {
     /// The op's name in the registry, such as `loss.cross_entropy`.
     pub op: String,
-    /// The ops of a sequence, in order: the main input of each is the first output of the previous one. The other inputs and
+    /// The ops of a sequence, in order: the first output of each is the one input that the next one lacks. The other inputs and
     /// params of the n-th op, counted from 1, are named `n.name`. Empty for a single call.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<String>,

@@ -17,6 +17,7 @@ mod sums;
 
 use crate::tensor::DType;
 
+pub use functions::REACH;
 pub use sums::Accumulated;
 
 /// The unit roundoff of `f32`: sums are accumulated at least this precisely.
@@ -120,7 +121,9 @@ impl Num {
     #[must_use]
     pub fn ln(self) -> Self {
         let inverse = self.value.recip();
-        self.map(self.value.ln(), inverse, -inverse * inverse, 2.0)
+        let result = self.map(self.value.ln(), inverse, -inverse * inverse, 2.0);
+        // The pole may be the number that an implementation gets.
+        Self { indeterminate: result.indeterminate || (self.value > 0.0 && self.value <= self.error), ..result }
     }
 
     /// The square root.

@@ -169,6 +169,8 @@ pub mod why {
     pub const FORMAT: &str = "formats without a kernel";
     /// candle's CUDA backend multiplies by a quantized matrix only in two or three dimensions.
     pub const FOUR_DIMENSIONS: &str = "four dimensions";
+    /// Integers that another step makes, and of which a rounding or the order of equal elements decides.
+    pub const UNKNOWN_INTEGERS: &str = "integers that a rounding or an open order decides";
     /// candle fails with "cannot use `slice_set` when self and src share their storage".
     pub const SHARED: &str = "the tensor that is written shares its buffer with one that is read";
 
@@ -221,7 +223,7 @@ impl Op {
     /// Whether candle lists the dtype of `case` for this op on `device`; for a sequence, the dtype of every step.
     pub fn supports(&self, case: &Case, device: Device) -> bool {
         let own = self.dtype(case).is_none_or(|dtype| self.support.on(device).contains(&dtype));
-        own && sequence::placed(case).iter().all(|(op, step)| op.supports(step, device))
+        own && sequence::placed(case).iter().all(|step| step.op.supports(&step.call, device))
     }
 
     /// Whether `case` asks for gradients and its input `name` has one: floats do, unless they are labels or masks, or lie in one
@@ -234,7 +236,7 @@ impl Op {
     fn differentiates(&self, case: &Case, name: &str) -> bool {
         match sequence::split(name) {
             Some((number, name)) if !case.steps.is_empty() => {
-                sequence::steps(case).get(number - 1).is_some_and(|(op, _)| op.differentiable.contains(&name))
+                sequence::steps(case).get(number - 1).is_some_and(|step| step.op.differentiable.contains(&name))
             }
             _ => self.differentiable.contains(&name),
         }

@@ -12,7 +12,8 @@ mod torch;
 
 use crate::case::{Backward, Case};
 use crate::device::Device;
-use crate::ops::{Op, sequence, wants_second};
+use crate::ops::sequence::{self, Step};
+use crate::ops::{Op, wants_second};
 use crate::outcome::Outcome;
 use crate::tensor::DType;
 
@@ -52,8 +53,8 @@ pub fn outputs(outcome: &Outcome) -> Vec<(DType, usize)> {
 pub fn call(op: &'static Op, case: &Case) -> String {
     let device = if wants_second(case) { Device::Cuda(0) } else { Device::Cpu };
     let steps = sequence::steps(case);
-    let calls = if steps.is_empty() { vec![(op, case.clone())] } else { steps };
-    let lines = |(op, call): &(&'static Op, Case)| {
+    let calls = if steps.is_empty() { vec![Step { op, call: case.clone(), flowing: None }] } else { steps };
+    let lines = |Step { op, call, .. }: &Step| {
         templates::rust_call(op, call, device).map_or_else(|_| op.covers.join(", "), |lines| lines.join("\n"))
     };
     calls.iter().map(lines).collect::<Vec<_>>().join("\n")

@@ -30,6 +30,12 @@ impl Specs {
         complete
     }
 
+    /// The inputs that a call needs and `case` lacks.
+    pub fn missing<'a>(&'a self, case: &'a Case) -> impl Iterator<Item = &'static InputSpec> + 'a {
+        let needed = |spec: &&InputSpec| !spec.optional && self.takes(case, spec.only);
+        self.inputs.iter().filter(needed).filter(|spec| case.tensor(spec.name).is_none())
+    }
+
     /// Whether `case` is one of the calls that take an argument.
     fn takes(&self, case: &Case, only: Option<Only>) -> bool {
         only.is_none_or(|only| only.holds(case, self.params))
@@ -45,6 +51,8 @@ pub struct InputSpec {
     pub optional: bool,
     /// The only calls that take it; `None` for all.
     pub only: Option<Only>,
+    /// Whether its integers are positions, labels, conditions or codes, and no amounts: a result says nothing unless they are known.
+    pub discrete: bool,
     /// Its shape, and what it holds.
     pub about: &'static str,
 }
@@ -129,13 +137,19 @@ impl fmt::Display for Only {
 impl InputSpec {
     /// An input that every case has.
     pub const fn new(name: &'static str, about: &'static str) -> Self {
-        Self { name, optional: false, only: None, about }
+        Self { name, optional: false, only: None, discrete: false, about }
     }
 
     /// This input, which a case may lack.
     #[must_use]
     pub const fn optional(self) -> Self {
         Self { optional: true, ..self }
+    }
+
+    /// This input, whose integers are positions, labels, conditions or codes.
+    #[must_use]
+    pub const fn discrete(self) -> Self {
+        Self { discrete: true, ..self }
     }
 
     /// This input, for calls whose param `param` is `word`.

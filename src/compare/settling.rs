@@ -3,7 +3,7 @@
 use super::pair::Pair;
 use super::{Difference, Shared};
 use crate::case::{Backward, Case};
-use crate::ops::{Op, find, sequence};
+use crate::ops::{Op, sequence};
 use crate::oracle::Change;
 use crate::outcome::Outcome;
 use crate::report::changed;
@@ -55,17 +55,17 @@ impl Shared<'_> {
 
 /// The step of a sequence that shows a change of this class on its own, as a call of its own.
 fn single_step(pair: &mut Pair, case: &Case, change: &Change) -> anyhow::Result<Option<(&'static Op, Case, Change)>> {
-    for (place, call) in case.calls().into_iter().enumerate() {
-        let Some(op) = find(&call.op) else { continue };
-        let mut call = call;
+    for (place, step) in sequence::steps(case).into_iter().enumerate() {
+        let mut call = step.call.clone();
         if place > 0 {
             let before = Case { backward: Backward::None, ..sequence::prefix(case, place) };
             let [base, _] = pair.observe(&before)?;
             let seen = base.observations.into_iter().find(|seen| seen.device == change.device);
             let Some(Outcome::Returned(returned)) = seen.map(|seen| seen.outcome) else { break };
             let Some(output) = returned.outputs.into_iter().next() else { break };
-            call = call.input(op.support.of, output);
+            call = step.on(Some(output));
         }
+        let op = step.op;
         for backward in [Backward::None, case.backward] {
             let call = Case { backward, ..call.clone() };
             let mut found = if op.check(&call).is_ok() { pair.changes(op, &call)? } else { Vec::new() };

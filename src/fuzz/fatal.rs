@@ -5,7 +5,8 @@ use std::fmt;
 use std::time::Duration;
 
 use crate::case::{Case, Param};
-use crate::ops::{Contract, Op, SMALL, sequence};
+use crate::ops::sequence::{self, Step};
+use crate::ops::{Contract, Op, SMALL};
 use crate::tensor::{DType, Tensor, Value};
 
 /// How a call ended the process.
@@ -165,7 +166,7 @@ impl Fatal {
         if case.steps.is_empty() {
             return self.op == op.name && self.cause.explains(op, case);
         }
-        let is_like = |(step, call): (&Op, Case)| self.op == step.name && self.cause.may_explain(&call, case);
+        let is_like = |step: Step| self.op == step.op.name && self.cause.may_explain(&step.call, case);
         self.cause == Cause::Steps(case.steps.clone()) || sequence::steps(case).into_iter().any(is_like)
     }
 }

@@ -53,7 +53,8 @@ pub fn failing_step(executor: &mut Executor, case: &Case) -> anyhow::Result<Opti
     }
     let Some(blame) = blame(executor, case)? else { return Ok(None) };
     let backward = if blame.backward { case.backward } else { Backward::None };
-    let mut call = case.calls().swap_remove(blame.step - 1);
+    let step = sequence::steps(case).swap_remove(blame.step - 1);
+    let mut call = step.call.clone();
     if blame.step > 1 {
         let before = Case { backward: Backward::None, ..sequence::prefix(case, blame.step - 1) };
         let observations = executor.observe(&before, Deadline::Full)?;
@@ -62,7 +63,7 @@ pub fn failing_step(executor: &mut Executor, case: &Case) -> anyhow::Result<Opti
             _ => None,
         });
         let Some(output) = output else { return Ok(None) };
-        call = call.input(blame.op.support.of, output);
+        call = step.on(Some(output));
     }
     for backward in gentlest_first(backward) {
         let call = Case { backward, ..call.clone() };

@@ -49,6 +49,8 @@ pub struct Step {
     pub op: &'static Op,
     /// The call on its own, on the output of the step before it.
     pub call: Case,
+    /// The input that this output is; `None` for the first step.
+    pub flowing: Option<&'static str>,
     /// In the backward pass, the gradient from the next step; `None` for the last step.
     pub incoming_gradient: Option<Tensor>,
 }
@@ -93,11 +95,9 @@ impl Trace {
     fn run_forward(&mut self, worker: &mut Worker, whole: &Case) -> anyhow::Result<Vec<Step>> {
         let mut steps = Vec::new();
         let mut previous_output = None;
-        for (index, (op, mut call)) in sequence::steps(whole).into_iter().enumerate() {
-            if let Some(output) = previous_output {
-                call = call.input(op.support.of, output);
-            }
-            let step = Step { number: index + 1, op, call, incoming_gradient: None };
+        for (index, step) in sequence::steps(whole).into_iter().enumerate() {
+            let (op, call, flowing) = (step.op, step.on(previous_output), step.flowing);
+            let step = Step { number: index + 1, op, call, flowing, incoming_gradient: None };
             let prefix = Case { backward: Backward::None, ..sequence::prefix(whole, step.number) };
             let outputs = match worker.run_once(&prefix)? {
                 Outcome::Returned(returned) => returned.outputs,
@@ -144,7 +144,7 @@ impl Trace {
             };
             let results: Vec<Named> = gradients.iter().filter_map(own).collect();
             pass.record(&Step { incoming_gradient, ..step.clone() }, &results);
-            incoming_gradient = gradients.remove(&format!("1.{}", step.op.support.of));
+            incoming_gradient = step.flowing.and_then(|name| gradients.remove(&format!("1.{name}")));
         }
         Ok(())
     }
@@ -190,7 +190,7 @@ impl PassTrace {
 
 impl Origin {
     fn entry(&self, pass: &str, devices: &str) -> String {
-        let Step { number, op, call, incoming_gradient } = &self.step;
+        let Step { number, op, call, incoming_gradient, .. } = &self.step;
         let occurrences: Vec<String> = self.occurrences.iter().map(ToString::to_string).collect();
         let mut inputs = float_inputs(call);
         inputs.extend(incoming_gradient.clone().map(|gradient| ("the gradient that reached it".to_string(), gradient)));

@@ -5,7 +5,7 @@ use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_PI, FRAC_2_SQRT_PI};
 use super::{Num, format_of, scaled};
 
 /// How far around a value to look for jumps of a step function, in error bounds: farther than any op's tolerance.
-const REACH: f64 = 64.0;
+pub const REACH: f64 = 64.0;
 
 impl Num {
     /// A number of unknown value.
@@ -120,8 +120,9 @@ impl Num {
             return Self::unknown();
         }
         let value = f(self.value);
-        // A step of an exact number is exact.
-        let peak = if self.error == 0.0 { 0.0 } else { self.peak };
+        // A step of an exact number is exact, unless there was an overflow on the way to it.
+        let is_exact = self.error == 0.0 && !self.is_exceeded_by(self.peak);
+        let peak = if is_exact { 0.0 } else { self.peak };
         Self { value, error: 0.0, slope: 0.0, slope_error: 0.0, peak, ..self }
     }
 

@@ -14,7 +14,7 @@ impl Op {
     pub fn check(&self, case: &Case) -> Result<(), String> {
         if self.name != sequence::SEQUENCE.name {
             let steps = "has `steps`, which only the op `sequence` takes".to_string();
-            let checked = if case.steps.is_empty() { self.specs().check(case, None) } else { Err(steps) };
+            let checked = if case.steps.is_empty() { self.specs().check(case, false) } else { Err(steps) };
             return checked.map_err(|problem| format!("{} {problem}", self.name));
         }
         if case.steps.is_empty() {
@@ -30,8 +30,7 @@ impl Op {
             if op.name == self.name {
                 return Err(place("a sequence cannot be a step".to_string()));
             }
-            let flowing = (index > 0).then_some(op.support.of);
-            let checked = op.specs().check(call, flowing);
+            let checked = op.specs().check(call, index > 0);
             checked.map_err(|problem| place(format!("{} {problem}", op.name)))?;
         }
         Ok(())

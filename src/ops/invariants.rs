@@ -9,6 +9,7 @@ use std::collections::HashSet;
 pub use laws::Law;
 
 use crate::case::Case;
+use crate::ops::sequence::placed;
 
 /// An invariant, and the ops that keep it.
 #[derive(Debug)]
@@ -139,6 +140,16 @@ static INVARIANTS: &[Invariant] = &[
         law: Law::OneOfSources,
         source: "torch.Tensor.scatter_: of several values for one place, one is picked arbitrarily",
     },
+    Invariant {
+        of: &["tensor.arg_sort_last_dim"],
+        law: Law::Sorts,
+        source: "torch.argsort: the indices that sort a tensor along its last dimension, equal elements in any order",
+    },
+    Invariant {
+        of: &["tensor.argmax", "tensor.argmin"],
+        law: Law::Position,
+        source: "torch.argmax: an index of the reduced dimension, also if it has a NaN",
+    },
 ];
 
 /// The invariants of the op of `case`.
@@ -146,11 +157,12 @@ pub fn invariants(case: &Case) -> impl Iterator<Item = &'static Invariant> {
     INVARIANTS.iter().filter(|invariant| invariant.of.contains(&case.op.as_str()))
 }
 
-/// Whether two elements are written to one place: the threads of a parallel kernel race for it, and one of them wins
+/// Whether two elements are written to one place in a call, or in a step: the threads of a parallel kernel race for it, and one of them wins
 /// (torch.Tensor.scatter_ is nondeterministic then).
 pub fn has_rivals(case: &Case) -> bool {
     let ids = |name: &str| case.tensor(name).filter(|ids| !ids.dtype.is_float()).map(|ids| (ids, ids.ints()));
     match case.op.as_str() {
+        _ if !case.steps.is_empty() => placed(case).iter().any(|step| has_rivals(&step.call)),
         "tensor.scatter" | "tensor.scatter_set" => ids("ids").is_some_and(|(ids, values)| {
             let Some(&size) = ids.shape.get(case.size("dim")) else { return false };
             let inner: usize = ids.shape[case.size("dim") + 1..].iter().product();

@@ -1,17 +1,18 @@
-//! Sequences of 2 to 5 ops. Each takes the first output of the op before, because the damage of one op may show in a
-//! later one.
+//! Sequences of 2 to 5 ops. The first output of each is an input of the next, because the damage of one op may show in a later one.
+
+mod draw;
+mod evaluation;
 
 use std::collections::BTreeMap;
 
 use ndarray::ArrayD;
 
 use crate::case::Case;
-use crate::generate::Draw;
 use crate::number::Num;
-use crate::ops::state::threads::THREADS;
-use crate::ops::{Contract, Op, ReferenceInputs, all_that, find, why};
-use crate::tensor::resized;
+use crate::ops::{Contract, Op, find, why};
 use crate::tensor::{DType, Fill, Support, Tensor, Value, Values, View, product};
+
+use evaluation::{Evaluation, is_in};
 
 /// The steps of a case, each on the output of the step before, with gradients for the inputs of all steps.
 pub static SEQUENCE: Op = Op {
@@ -20,11 +21,11 @@ pub static SEQUENCE: Op = Op {
     support: &Support { of: "", cpu: &DType::FLOATS, cuda: &DType::FLOATS },
     inputs: &[],
     params: &[],
-    generate,
+    generate: draw::generate,
     contract,
     call: |call| {
         let mut outputs = Vec::new();
-        for (number, (op, step)) in steps(call.case).iter().enumerate() {
+        for (number, step) in steps(call.case).into_iter().enumerate() {
             let mut tensors = BTreeMap::new();
             for (name, tensor) in &call.tensors {
                 if let Some((owner, input)) = split(name)
@@ -33,11 +34,9 @@ pub static SEQUENCE: Op = Op {
                     tensors.insert(input, tensor.clone());
                 }
             }
-            if let Some(flowing) = outputs.into_iter().next() {
-                tensors.insert(op.support.of, flowing);
-            }
-            let step = Case { backward: call.case.backward, ..step.clone() };
-            outputs = op.call(&step, tensors, call.device)?;
+            tensors.extend(step.flowing.zip(outputs.into_iter().next()));
+            let own = Case { backward: call.case.backward, ..step.call };
+            outputs = step.op.call(&own, tensors, call.device)?;
         }
         Ok(outputs)
     },
@@ -45,47 +44,82 @@ pub static SEQUENCE: Op = Op {
     // The steps have templates of their own.
     torch: "",
     reference: Some(|inputs| {
-        let (mut outputs, mut pole) = (Vec::<ArrayD<Num>>::new(), false);
-        let promised: Vec<Option<DType>> =
-            placed(inputs.case).iter().map(|(op, step)| promised_dtype(op, step)).collect();
-        for (number, (op, step)) in steps(inputs.case).iter().enumerate() {
-            let (direction, shift) = (of_step(number, inputs.direction), of_step(number, inputs.shift));
-            // In standard layout, because ndarray reshapes nothing else.
-            let flowing = outputs.first().map(|output| (op.support.of, output.as_standard_layout().into_owned()));
-            outputs = op
-                .reference()
-                .map_or_else(Vec::new, |of| of(&ReferenceInputs { case: step, direction, shift, flowing }));
-            // All of it, even exact constants such as padding, is of the dtype that the step promises.
-            if let Some(dtype) = promised.get(number).copied().flatten() {
-                outputs.iter_mut().flatten().for_each(|number| number.unit = dtype.unit_roundoff());
-            }
-            pole |= outputs.iter().flatten().any(|number| !number.slope.is_finite() || !number.value.is_finite());
-        }
-        // A later step may hide a pole in its output, but the derivative is a product over all steps.
-        outputs.iter_mut().flatten().for_each(|number| number.kink |= pole);
-        outputs
+        let mut evaluation = Evaluation::along(inputs.direction, inputs.shift);
+        evaluation.extend(&accepted(inputs.case));
+        evaluation.into_outputs()
     }),
     ulps: 8.0,
     differentiable: &[],
     promise: "the contract of each step for the output of the step before",
 };
 
-/// The op and the call of every step; empty if the case is not a sequence, or if a step is not a known op.
-pub fn steps(case: &Case) -> Vec<(&'static Op, Case)> {
-    let known = |call: Case| Some((find(&call.op).filter(|op| op.name != SEQUENCE.name)?, call));
-    case.calls().into_iter().map(known).collect::<Option<_>>().unwrap_or_default()
+/// A step of a sequence.
+#[derive(Debug, Clone)]
+pub struct Step {
+    /// Its op.
+    pub op: &'static Op,
+    /// Its call.
+    pub call: Case,
+    /// The input that the output of the step before is; `None` for the first step.
+    pub flowing: Option<&'static str>,
+}
+
+impl Step {
+    /// The call on this output of the step before.
+    #[must_use]
+    pub fn on(&self, output: Option<Tensor>) -> Case {
+        let call = self.call.clone();
+        match self.flowing.zip(output) {
+            Some((name, output)) => call.input(name, output),
+            None => call,
+        }
+    }
+
+    /// The contract on an output of this dtype and shape, whose integers are one of `possible`.
+    fn contract_on(&self, possible: Vec<Tensor>) -> (Case, Contract) {
+        let is_discrete = self.op.inputs.iter().any(|spec| Some(spec.name) == self.flowing && spec.discrete);
+        let is_open = is_discrete && possible.len() > 1;
+        let mut calls = possible.into_iter().map(|output| self.on(Some(output)));
+        let call = calls.next().unwrap_or_else(|| self.call.clone());
+        let contract = self.op.contract(&call);
+        let others: Vec<Contract> = calls.map(|call| self.op.contract(&call)).collect();
+        let overflow = Contract::Unspecified(why::OVERFLOW);
+        if others.contains(&overflow) {
+            (call, overflow)
+        } else if is_open || others.iter().any(|other| *other != contract) {
+            (call, Contract::Unspecified(why::UNKNOWN_INTEGERS))
+        } else {
+            (call, contract)
+        }
+    }
+
+    /// The call with the output of the step before in another memory layout.
+    fn strided(&self) -> Case {
+        let mut call = self.call.clone();
+        if let Some(tensor) = self.flowing.and_then(|name| call.inputs.get_mut(name)) {
+            let rank = tensor.shape.len();
+            let order = if rank > 1 { (0..rank).rev().collect() } else { Vec::new() };
+            let before = if rank == 1 { vec![1] } else { Vec::new() };
+            tensor.view = View { order, before, ..View::default() };
+        }
+        call
+    }
+}
+
+/// The steps of a case; none if it is not a sequence, or if a step is not a known op.
+pub fn steps(case: &Case) -> Vec<Step> {
+    let step = |(number, call): (usize, Case)| {
+        let op = find(&call.op).filter(|op| op.name != SEQUENCE.name)?;
+        let flowing = if number > 0 { op.specs().flowing(&call).ok() } else { None };
+        Some(Step { op, call, flowing })
+    };
+    case.calls().into_iter().enumerate().map(step).collect::<Option<_>>().unwrap_or_default()
 }
 
 /// The step (from 1) that an input or param belongs to, and its name in that step.
 pub fn split(name: &str) -> Option<(usize, &str)> {
     let (number, name) = name.split_once('.')?;
     number.parse().ok().filter(|number| *number > 0).map(|number| (number, name))
-}
-
-/// `values` of an input of the step at `index` (from 0), under its name in that step.
-fn of_step<'a>(index: usize, values: Option<(&'a str, &'a [f64])>) -> Option<(&'a str, &'a [f64])> {
-    let (name, values) = values?;
-    split(name).filter(|(number, _)| *number == index + 1).map(|(_, input)| (input, values))
 }
 
 /// The first `last` steps.
@@ -97,15 +131,15 @@ pub fn prefix(case: &Case, last: usize) -> Case {
 fn contract(case: &Case) -> Contract {
     let mut refused = None;
     let mut last = Contract::Unspecified(why::NO_CALL);
-    for (number, (op, step)) in placed(case).into_iter().enumerate() {
-        last = op.contract(&step);
+    for Placed { step, contract } in accepted(case) {
         // A step may return a view, which the next step may refuse.
-        let viewed = if number > 0 { op.contract(&strided(op, step)) } else { last.clone() };
-        for contract in [&last, &viewed] {
+        let viewed = step.op.contract(&step.strided());
+        for contract in [&contract, &viewed] {
             if let Contract::Accepts { refusal, .. } = contract {
                 refused = refused.or(*refusal);
             }
         }
+        last = contract;
     }
     match last {
         Contract::Accepts { outputs, .. } => Contract::Accepts { outputs, refusal: refused },
@@ -113,112 +147,78 @@ fn contract(case: &Case) -> Contract {
     }
 }
 
-/// The steps up to the first that does not accept, each with a main input of the dtype and shape that the step before
-/// promises.
-pub fn placed(case: &Case) -> Vec<(&'static Op, Case)> {
-    let mut placed = Vec::new();
-    let mut promised: Option<(DType, Vec<usize>)> = None;
-    for (index, (op, mut step)) in steps(case).into_iter().enumerate() {
-        if let Some((dtype, shape)) = promised.take() {
-            // Whether integers overflow is for their values to say.
-            let integers = if dtype.is_float() { None } else { integers_after(case, index, dtype, &shape) };
-            step = step.input(op.support.of, integers.unwrap_or_else(|| placeholder(dtype, &shape)));
-        }
-        let contract = op.contract(&step);
-        placed.push((op, step));
-        let Contract::Accepts { outputs, .. } = contract else { break };
-        promised = outputs.into_iter().next();
+/// The steps up to the first that does not accept. Each call also has the input that the output of the step before is, of the
+/// dtype and shape that this step promises; integers have their values.
+pub fn placed(case: &Case) -> Vec<Step> {
+    accepted(case).into_iter().map(|placed| placed.step).collect()
+}
+
+/// A step with all its inputs, and its contract.
+struct Placed {
+    step: Step,
+    contract: Contract,
+}
+
+/// The steps up to the first that does not accept, which is the last of them.
+fn accepted(case: &Case) -> Vec<Placed> {
+    let mut chain = Chain::default();
+    for step in steps(case) {
+        let Some(placed) = chain.next(&step) else { break };
+        chain.placed.push(placed);
     }
-    placed
+    chain.placed
 }
 
-/// The output of the first `last` steps, if the reference knows each of its integers.
-fn integers_after(case: &Case, last: usize, dtype: DType, shape: &[usize]) -> Option<Tensor> {
-    let before = prefix(case, last);
-    let outputs = SEQUENCE.reference?(&ReferenceInputs::new(&before));
-    let known = |number: &Num| (number.error == 0.0).then(|| Value::of(dtype, number.value));
-    let values = outputs.first()?.iter().map(known).collect::<Option<Vec<_>>>()?;
-    (product(shape) == Some(values.len())).then(|| Tensor::new(dtype, shape.to_vec(), values))
+/// Steps that are placed one after the other.
+#[derive(Default)]
+struct Chain {
+    placed: Vec<Placed>,
+    evaluation: Evaluation<'static>,
 }
 
-/// The dtype of the first output that the contract of `op` promises.
-fn promised_dtype(op: &Op, step: &Case) -> Option<DType> {
-    let Contract::Accepts { outputs, .. } = op.contract(step) else { return None };
-    outputs.first().map(|(dtype, _)| *dtype)
-}
-
-/// `step` with its main input in another memory layout.
-fn strided(op: &Op, mut step: Case) -> Case {
-    if let Some(tensor) = step.inputs.get_mut(op.support.of) {
-        let rank = tensor.shape.len();
-        let order = if rank > 1 { (0..rank).rev().collect() } else { Vec::new() };
-        let before = if rank == 1 { vec![1] } else { Vec::new() };
-        tensor.view = View { order, before, ..View::default() };
-    }
-    step
-}
-
-/// A tensor for contracts, which read dtype and shape only.
-fn placeholder(dtype: DType, shape: &[usize]) -> Tensor {
-    let values = Values::Fill(Fill::constant(Value::of(dtype, 0.0)));
-    Tensor { dtype, shape: shape.to_vec(), view: View::default(), values }
-}
-
-/// Whether an op can be a step: its main input has a gradient, and its output a reference that the next step starts
-/// from.
-fn flows(op: &Op) -> bool {
-    // Threads that differentiate return gradients, which have none.
-    op.reference.is_some() && op.differentiable.contains(&op.support.of) && op.name != THREADS.name
-}
-
-fn generate(draw: &mut Draw) -> arbitrary::Result<Case> {
-    let ops = all_that(flows);
-    let length = draw.between(2, 5)?;
-    let mut calls = Vec::new();
-    let mut flowing: Option<(DType, Vec<usize>)> = None;
-    // A step that does not fit the output before it is drawn again.
-    for _ in 0..12 * length {
-        let op = *draw.choose(&ops)?;
-        let mut call = (op.generate)(draw)?;
-        call.op = op.name.to_string();
-        call.backward = crate::case::Backward::None;
-        let mut checked = call.clone();
-        if let Some((dtype, shape)) = &flowing {
-            let Some(old) = call.inputs.remove(op.support.of) else { continue };
-            fit(&mut call, &old, *dtype, shape);
-            checked = call.clone().input(op.support.of, placeholder(*dtype, shape));
-        }
-        let Contract::Accepts { outputs, refusal: None } = op.contract(&checked) else { continue };
-        let Some((dtype, shape)) = outputs.into_iter().next() else { continue };
-        // Few ops take a scalar, so a scalar is the last output.
-        if !DType::FLOATS.contains(&dtype) || (shape.is_empty() && calls.len() + 1 < length) {
-            continue;
-        }
-        flowing = Some((dtype, shape));
-        calls.push(call);
-        if calls.len() == length {
-            break;
+impl Chain {
+    /// The dtype and shape of what the last step accepts to return first.
+    fn promised(&self) -> Option<&(DType, Vec<usize>)> {
+        match &self.placed.last()?.contract {
+            Contract::Accepts { outputs, .. } => outputs.first(),
+            _ => None,
         }
     }
-    let mut case = Case::default().with_calls(calls);
-    case.backward = draw.backward()?;
-    Ok(case)
-}
 
-/// Gives the other inputs of `call` the sizes that fit a main input of this dtype and shape instead of `old`.
-fn fit(call: &mut Case, old: &Tensor, dtype: DType, shape: &[usize]) {
-    for tensor in call.inputs.values_mut() {
-        if tensor.dtype == old.dtype {
-            *tensor = crate::tensor::cast(tensor, dtype);
-        }
-        let new: Vec<usize> = if tensor.shape == old.shape && tensor.view.is_contiguous() {
-            shape.to_vec()
-        } else {
-            let size = |n: usize| old.shape.iter().rposition(|&m| m == n).and_then(|d| shape.get(d)).copied();
-            tensor.shape.iter().map(|&n| size(n).unwrap_or(n)).collect()
+    /// `step` on what the last step promises; `None` if that promises nothing.
+    fn next(&mut self, step: &Step) -> Option<Placed> {
+        let possible = match self.promised().cloned() {
+            None if self.placed.is_empty() => Vec::new(),
+            None => return None,
+            Some((dtype, shape)) if dtype.is_float() => vec![filled(dtype, &shape, Value::of(dtype, 0.0))],
+            // Ids may be out of range, and sums overflow.
+            Some((dtype, shape)) => {
+                self.evaluation.extend(&self.placed);
+                possible(self.evaluation.first(), dtype, &shape)
+            }
         };
-        if new.len() == tensor.shape.len() && product(&new).is_some_and(|n| n <= 1 << 16) {
-            *tensor = resized(tensor, new);
-        }
+        let (call, contract) = step.contract_on(possible);
+        Some(Placed { step: Step { call, op: step.op, flowing: step.flowing }, contract })
     }
+}
+
+/// The integers that an output may hold: those of the reference if it knows them all, else several that differ where it does not.
+fn possible(reference: Option<&ArrayD<Num>>, dtype: DType, shape: &[usize]) -> Vec<Tensor> {
+    let (low, high) = dtype.int_range().unwrap_or_default();
+    // The largest integer is an id with a meaning of its own.
+    let others = [0, high - 1, low];
+    let Some(numbers) = reference.filter(|numbers| Some(numbers.len()) == product(shape)) else {
+        return others.map(|integer| filled(dtype, shape, Value::Int(integer))).to_vec();
+    };
+    let is_known = |number: &Num| number.error == 0.0 && is_in(number, dtype);
+    let with = |other: i64| {
+        let value = |number: &Num| if is_known(number) { Value::of(dtype, number.value) } else { Value::Int(other) };
+        Tensor::new(dtype, shape.to_vec(), numbers.iter().map(value).collect())
+    };
+    if numbers.iter().all(is_known) { vec![with(0)] } else { others.map(with).to_vec() }
+}
+
+/// A tensor with one value.
+fn filled(dtype: DType, shape: &[usize], value: Value) -> Tensor {
+    Tensor { dtype, shape: shape.to_vec(), view: View::default(), values: Values::Fill(Fill::constant(value)) }
 }

@@ -13,7 +13,7 @@ use super::{Evidence, Kind, OracleName, Site, Verdict, fail, needs, violation};
 use crate::case::weight;
 use crate::ops::Contract;
 use crate::outcome::{Gradients, Observation, Outcome, Refusal};
-use crate::tensor::Tensor;
+use crate::tensor::{Tensor, index_of};
 
 /// How many directions of one input to try, to find one that is conclusive or to locate a wrong element.
 const MAX_RUNS: usize = 24;
@@ -137,11 +137,11 @@ fn check(evidence: &Evidence, name: &str, grad: &Tensor) -> Checked {
         return Checked::Right;
     }
     let is_large = stored > LARGE || evidence.contract.elements(evidence.case) > HUGE;
-    let runs_left = if is_large { MAX_RUNS / 4 } else { MAX_RUNS };
-    let mut comparison = Comparison { evidence, name, grad, grads, runs_left, undecided: false };
+    let most = if is_large { MAX_RUNS / 4 } else { MAX_RUNS };
+    let mut comparison = Comparison { evidence, name, grad, grads, runs_left: most, undecided: false };
     match comparison.check(0..stored) {
         wrong @ Checked::Wrong { .. } => wrong,
-        checked if comparison.undecided => comparison.check_sum().or(checked),
+        checked if comparison.undecided => comparison.check_sums(most).or(checked),
         checked => checked,
     }
 }
@@ -201,24 +201,40 @@ impl Comparison<'_> {
         }
     }
 
-    /// Compares the sum of all elements. Where equal elements compete, a direction that moves all alike has a derivative even though
-    /// no single element has: their shares add up to the whole, whoever gets them (torch.amax distributes them evenly, torch.max gives
-    /// all to one).
-    fn check_sum(&self) -> Checked {
+    /// Compares sums of elements. Where equal elements compete, a direction that moves them alike has a derivative even though no
+    /// single element has: their shares add up to the whole, whoever gets them (torch.amax distributes them evenly, torch.max gives
+    /// all to one). The first direction that is conclusive moves alike what lies along as few dimensions as possible.
+    fn check_sums(&self, most: usize) -> Checked {
         let input = &self.evidence.case.inputs[self.name];
-        let mut want = derivative(self.evidence, self.name, input, &vec![1.0; self.grads.len()]);
-        want.slope_error += self.grads.iter().map(|grad| grad.abs()).sum::<f64>() * input.dtype.unit_roundoff();
-        let (got, factor) = (sum(&self.grads), FACTOR * self.evidence.op.ulps);
-        match compare_slope(&want, got, self.grad.dtype, factor) {
-            Agreement::Same => Checked::Right,
-            Agreement::Unknown => Checked::Unknown,
-            Agreement::Different => {
-                let (name, slope) = (self.name, want.slope);
-                let detail =
-                    format!("sum of all elements of {name}, some of which are equal: expected {slope:?}, got {got:?}");
-                Checked::Wrong { detail, ties: true }
+        let shape = input.stored_shape();
+        let mut choices: Vec<u32> = (0..1 << shape.len()).collect();
+        choices.sort_by_key(|alike| alike.count_ones());
+        let all = choices.pop().unwrap_or(0);
+        // Without any, each element moves for itself, which has been tried.
+        for alike in choices.into_iter().skip(1).take(most).chain([all]) {
+            let place = |element: usize| {
+                let index = index_of(element, &shape).into_iter().enumerate();
+                index.filter(|(dim, _)| alike & (1 << dim) == 0).fold(0, |place, (dim, at)| place * shape[dim] + at)
+            };
+            let direction: Vec<f64> = (0..self.grads.len()).map(|element| weight(place(element))).collect();
+            let products: Vec<f64> = self.grads.iter().zip(&direction).map(|(grad, share)| grad * share).collect();
+            let mut want = derivative(self.evidence, self.name, input, &direction);
+            want.slope_error += products.iter().map(|product| product.abs()).sum::<f64>() * input.dtype.unit_roundoff();
+            let (got, factor) = (sum(&products), FACTOR * self.evidence.op.ulps);
+            match compare_slope(&want, got, self.grad.dtype, factor) {
+                Agreement::Same => return Checked::Right,
+                Agreement::Unknown => {}
+                Agreement::Different => {
+                    let (name, slope) = (self.name, want.slope);
+                    let sums = if alike.count_ones() as usize == shape.len() { "sum" } else { "weighted sums" };
+                    let detail = format!(
+                        "{sums} of all elements of {name}, some of which are equal: expected {slope:?}, got {got:?}"
+                    );
+                    return Checked::Wrong { detail, ties: true };
+                }
             }
         }
+        Checked::Unknown
     }
 
     /// The result for both halves of `positions`: wrong if either is, else right if either is.

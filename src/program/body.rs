@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{rust, templates};
 use crate::case::{Backward, Case, weight};
 use crate::device::Device;
-use crate::ops::{Op, sequence};
+use crate::ops::Op;
+use crate::ops::sequence::{self, Step};
 use crate::tensor::Tensor;
 
 /// The inputs and calls of a case, line by line.
@@ -40,9 +41,11 @@ impl Body {
         if steps.is_empty() {
             body.call(op, case, whole, "")?;
         }
-        for (number, (op, step)) in steps.iter().enumerate() {
-            body.rename_output(op.support.of);
-            body.call(op, step, whole, &format!("{}.", number + 1))?;
+        for (number, Step { op, call, flowing }) in steps.iter().enumerate() {
+            if let Some(name) = flowing {
+                body.rename_output(name);
+            }
+            body.call(op, call, whole, &format!("{}.", number + 1))?;
         }
         Ok(body)
     }

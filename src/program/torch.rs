@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use super::{python, templates};
 use crate::case::{Backward, Case, weight};
-use crate::ops::{Contract, Op, sequence};
+use crate::ops::sequence::{self, Step};
+use crate::ops::{Contract, Op};
 use crate::tensor::{DType, Tensor};
 
 /// The script of `case`. An `Err` says why there is none.
@@ -20,13 +21,13 @@ pub fn torch(op: &Op, case: &Case) -> Result<String, String> {
     if steps.is_empty() {
         script.call(op, case, whole, "")?;
     }
-    for (number, (op, step)) in steps.iter().enumerate() {
-        if number > 0 {
-            script.body.push(format!("{} = {}", op.support.of, if script.several { "outputs[0]" } else { "output" }));
+    for (number, Step { op, call, flowing }) in steps.iter().enumerate() {
+        if let Some(name) = flowing {
+            script.body.push(format!("{name} = {}", if script.several { "outputs[0]" } else { "output" }));
         }
-        script.call(op, step, whole, &format!("{}.", number + 1))?;
+        script.call(op, call, whole, &format!("{}.", number + 1))?;
     }
-    let unsigned = steps.iter().map(|(_, step)| step).chain([case]).any(holds_u32);
+    let unsigned = steps.iter().map(|step| &step.call).chain([case]).any(holds_u32);
     Ok(script.text(backward, unsigned))
 }
 

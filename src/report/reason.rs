@@ -39,7 +39,7 @@ pub fn reason(evidence: &Evidence, violation: &Violation) -> String {
 
 /// The bad id of the call, or of the last step of a sequence.
 pub fn bad_id(evidence: &Evidence) -> Option<BadId> {
-    let in_steps = || sequence::placed(evidence.case).last().and_then(|(op, step)| BadId::find(op, step));
+    let in_steps = || sequence::placed(evidence.case).last().and_then(|step| BadId::find(step.op, &step.call));
     BadId::find(evidence.op, evidence.case).or_else(in_steps)
 }
 

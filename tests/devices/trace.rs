@@ -18,7 +18,7 @@ use crate::place;
 use crate::plan::{Test, tests};
 
 pub const TESTS: &[Test] = tests![
-    Once: a_trace_entry_includes_the_arguments_of_its_call, what_a_case_holds_from_the_start_is_said_and_blames_no_call, a_step_that_fails_ends_the_trace;
+    Once: a_trace_entry_includes_the_arguments_of_its_call, what_a_case_holds_from_the_start_is_said_and_blames_no_call, a_step_that_fails_ends_the_trace, a_trace_follows_an_output_into_a_condition;
     Each: each_nan_scenario_has_its_origin, the_named_calls_make_the_non_finite_results_of_drawn_sequences;
     Cuda: replay_prints_a_common_trace_of_several_devices_once
 ];
@@ -159,6 +159,24 @@ fn a_step_that_fails_ends_the_trace() {
     assert_eq!(
         entries("avg-pool-with-stride-without-backward"),
         ["no call forward on here", "no call backward on here", pool]
+    );
+}
+
+fn a_trace_follows_an_output_into_a_condition() {
+    let row = |values: [f64; 2]| Tensor::new(DType::F32, vec![2], values.map(Value::Float).to_vec());
+    let equal = Case::new("tensor.eq").input("lhs", row([1.0, 2.0])).input("rhs", row([1.0, 3.0]));
+    let choice = Case::new("tensor.where_cond").input("on_true", row([5.0, 6.0])).input("on_false", row([0.0, 0.0]));
+    let case = Case { backward: Backward::Sum, ..Case::new("sequence") };
+    let case = case.then(equal).then(choice).then(Case::new("tensor.log"));
+    let trace = trace(&mut worker(Device::Cpu), &case).expect("the harness survives");
+    let firsts =
+        trace.entries("here").iter().filter_map(|entry| Some(entry.lines().next()?.to_string())).collect::<Vec<_>>();
+    assert_eq!(
+        firsts,
+        [
+            "step 3, tensor.log forward on here: -inf at [1], 1 of 2",
+            "step 3, tensor.log backward on here: inf in the gradient of `x` at [1], 1 of 2"
+        ]
     );
 }
 

@@ -188,7 +188,19 @@ fn a_sequence_is_checked_step_by_step() {
     assert_eq!(of("[\"tensor.exp\", \"sequence\"]", ""), "step 2: a sequence cannot be a step");
     assert_eq!(of("[]", ""), "sequence lacks `steps`, such as steps = [\"tensor.exp\", \"tensor.log\"]");
     let twice = format!("[inputs.\"2.x\"]\n{x}");
-    assert_eq!(of("[\"tensor.exp\", \"tensor.log\"]", &twice), "step 2: tensor.log has no input `x`; it has no inputs");
+    assert_eq!(
+        of("[\"tensor.exp\", \"tensor.log\"]", &twice),
+        "step 2: tensor.log has all its inputs; leave out the one that is the output of the step before"
+    );
+    assert_eq!(
+        of("[\"tensor.exp\", \"tensor.where_cond\"]", ""),
+        "step 2: tensor.where_cond lacks the inputs `cond`, `on_true` and `on_false`; the output of the step before can be only \
+         one of them"
+    );
+    assert_eq!(
+        of("[\"tensor.exp\", \"create.zeros\"]", ""),
+        "step 2: create.zeros takes no input that the output of the step before could be"
+    );
     let stray = format!("[inputs.x]\n{x}");
     assert_eq!(of("[\"tensor.exp\"]", &stray), "sequence: `x` belongs to no step; the first step has `1.x`");
 }

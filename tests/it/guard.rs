@@ -47,8 +47,8 @@ fn the_guard_refuses_every_invalid_scenario_and_passes_every_valid_one() {
     for (name, scenario) in read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("corpora/scenarios")).expect("scenarios") {
         let op = ops::find(&scenario.case.op).expect(&name);
         let calls = match sequence::placed(&scenario.case) {
-            calls if calls.is_empty() => vec![(op, scenario.case.clone())],
-            calls => calls,
+            steps if steps.is_empty() => vec![(op, scenario.case.clone())],
+            steps => steps.into_iter().map(|step| (step.op, step.call)).collect(),
         };
         let guarded: Result<(), Refused> = calls.iter().try_for_each(|(op, case)| guarded(op, case));
         match op.contract(&scenario.case) {

@@ -92,7 +92,7 @@ fn each_reason_in_the_code_is_in_the_table_and_no_other() {
 
 #[test]
 fn each_reason_says_why_and_on_what_it_stands() {
-    let grounds = ["call", "elsewhere", "documentation", "format", "nothing", "cost"];
+    let grounds = ["call", "elsewhere", "documentation", "format", "nothing", "rounding", "cost"];
     for Reason { name, because, ground, says } in table() {
         assert!(!because.is_empty() && says != Some(String::new()), "{name}");
         let stands = match ground {

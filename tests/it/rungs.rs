@@ -2,7 +2,7 @@
 
 use snuffer::case::{Backward, Case};
 use snuffer::device::Device;
-use snuffer::ops;
+use snuffer::ops::{self, Contract};
 use snuffer::oracle::{Evidence, Rank, Verdict, judge};
 use snuffer::outcome::{Gradients, Observation, Outcome, Panic, Phase, Refusal, Returned, Store};
 use snuffer::tensor::{DType, Tensor};
@@ -194,6 +194,7 @@ fn an_invariant_holds_where_the_reference_knows_no_value() {
         let case = Case::new(op).input("x", x).input(weight, of(DType::F32, &[1.0; 4]));
         if op.contains("rms") { case } else { case.input(bias, of(DType::F32, &[0.0; 4])) }
     };
+    let arg_sort = |values| unary("tensor.arg_sort_last_dim", values);
     let standard = vec![-1.3416, -0.4472, 0.4472, 1.3416];
     let nan = f64::NAN;
     for (case, shape, right, wrong, broken) in [
@@ -218,8 +219,14 @@ fn an_invariant_holds_where_the_reference_knows_no_value() {
         ),
         (attention(), vec![1, 1, 2, 1], vec![1.0, 1.5], vec![1.0, 3.5], "outside what is averaged"),
         (scatter(), vec![3], vec![7.0, 2.0, 7.0], vec![7.0, 3.0, 7.0], "none of the sources"),
+        (unary("tensor.argmax", &[1.0, nan]), vec![], vec![1.0], vec![2.0], "outside its range"),
+        (arg_sort(&[2.0, 2.0]), vec![2], vec![1.0, 0.0], vec![1.0, 1.0], "out of order"),
+        (arg_sort(&[2.0, nan, 1.0]), vec![3], vec![2.0, 0.0, 1.0], vec![0.0, 2.0, 1.0], "out of order"),
     ] {
-        let dtype = ops::find(&case.op).expect("an op").dtype(&case).expect("an input");
+        let dtype = match ops::find(&case.op).expect("an op").contract(&case) {
+            Contract::Accepts { outputs, .. } => outputs[0].0,
+            other => panic!("{other:?}"),
+        };
         let returned = |values: &[f64]| {
             let output = Tensor { shape: shape.clone(), ..of(dtype, values) };
             Outcome::Returned(Returned { outputs: vec![output], ..Returned::default() })
@@ -245,6 +252,20 @@ fn the_gradient_of_equal_elements_adds_up_to_the_whole() {
         assert_eq!(with_gradient(&shares), "pass", "{shares:?}");
     }
     assert_eq!(with_gradient(&[1.0, 1.0, 0.0]), "wrong: wrong value: gradient of x, among equals (gradient)");
+    // Each row has its own whole.
+    let rows = |values: &[f64], shape: &[usize]| Tensor { shape: shape.to_vec(), ..of(DType::F32, values) };
+    let of_rows = Case { backward: Backward::Sum, ..Case::new("tensor.max").param("dim", 1_usize) };
+    let of_rows = of_rows.input("x", rows(&[3.0; 4], &[2, 2]));
+    for (shares, expected) in [
+        ([0.5, 0.5, 0.0, 1.0], "pass"),
+        ([1.0, 1.0, 0.0, 0.0], "wrong: wrong value: gradient of x, in several rows, among equals (gradient)"),
+    ] {
+        let gradients = [("x".to_string(), rows(&shares, &[2, 2]))].into();
+        let store = Store { gradients, ..Store::default() };
+        let outputs = vec![of(DType::F32, &[3.0, 3.0])];
+        let returned = Returned { outputs, backward: Gradients::Returned(store), ..Returned::default() };
+        assert_eq!(verdict(&of_rows, &[Observation::new(CPU, Outcome::Returned(returned))]), expected);
+    }
     assert_eq!(with_gradient(&[0.5, 0.0, 0.5]), "wrong: wrong value: gradient of x (gradient)");
 }
 

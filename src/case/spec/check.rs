@@ -1,6 +1,6 @@
 //! Whether a case keeps to what its op declares.
 
-use super::{Absent, Kind, Only, Specs};
+use super::{Absent, InputSpec, Kind, Only, Specs};
 use crate::case::{Case, Param};
 use crate::tensor::{DType, Value};
 
@@ -79,6 +79,23 @@ pub fn nearest<'a>(typed: &str, names: impl Iterator<Item = &'a str>) -> Option<
 }
 
 impl Specs {
+    /// The input that the output of the step before is: the only one that `case` lacks. The error is the end of a sentence about the
+    /// case.
+    pub fn flowing(&self, case: &Case) -> Result<&'static str, String> {
+        let missing: Vec<&str> = self.missing(case).map(|spec| spec.name).collect();
+        match missing.as_slice() {
+            [name] => Ok(name),
+            [first @ .., last] if !first.is_empty() => Err(format!(
+                "lacks the inputs `{}` and `{last}`; the output of the step before can be only one of them",
+                first.join("`, `")
+            )),
+            _ if self.inputs.is_empty() => {
+                Err("takes no input that the output of the step before could be".to_string())
+            }
+            _ => Err("has all its inputs; leave out the one that is the output of the step before".to_string()),
+        }
+    }
+
     /// Gives each number the form of its param's type. What has no such form stays, for [`Self::check`] to name.
     pub fn normalize(&self, case: &mut Case) {
         self.each_param(case, Kind::normalize);
@@ -97,10 +114,10 @@ impl Specs {
         }
     }
 
-    /// Whether `case` has all that a call needs, nothing else, and each param of its type. `flowing` is an input that the case
-    /// does not have, because the step before gives it. The error is the end of a sentence about the case.
-    pub fn check(&self, case: &Case, flowing: Option<&str>) -> Result<(), String> {
-        let inputs = || self.inputs.iter().map(|spec| spec.name).filter(|name| Some(*name) != flowing);
+    /// Whether `case` has all that a call needs, nothing else, and each param of its type; `flows` if one input is not in the case,
+    /// because it is the output of the step before. The error is the end of a sentence about the case.
+    pub fn check(&self, case: &Case, flows: bool) -> Result<(), String> {
+        let inputs = || self.inputs.iter().map(|spec| spec.name);
         let params = || self.params.iter().map(|spec| spec.name);
         if let Some(name) = case.inputs.keys().find(|name| !inputs().any(|known| known == *name)) {
             return Err(unknown("input", name, &inputs().collect::<Vec<_>>()));
@@ -119,17 +136,15 @@ impl Specs {
                 None => {}
             }
         }
-        for spec in self.inputs.iter().filter(|spec| Some(spec.name) != flowing) {
-            let taken = self.takes(case, spec.only);
-            match case.tensor(spec.name) {
-                Some(_) if !taken => return Err(misplaced("input", spec.name, spec.only)),
-                None if taken && !spec.optional => {
-                    return Err(format!("lacks the input `{}`, {}", spec.name, spec.about));
-                }
-                _ => {}
-            }
+        let misplaces = |spec: &&InputSpec| case.tensor(spec.name).is_some() && !self.takes(case, spec.only);
+        if let Some(spec) = self.inputs.iter().find(misplaces) {
+            return Err(misplaced("input", spec.name, spec.only));
         }
-        Ok(())
+        match self.missing(case).next() {
+            _ if flows => self.flowing(case).map(drop),
+            Some(spec) => Err(format!("lacks the input `{}`, {}", spec.name, spec.about)),
+            None => Ok(()),
+        }
     }
 }
 

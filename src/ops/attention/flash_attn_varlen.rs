@@ -60,8 +60,8 @@ const INPUTS: &[InputSpec] = &[
     InputSpec::new("q", "(TQ, H, D): the queries of all sequences"),
     InputSpec::new("k", "(TK, HK, D): the keys of all sequences"),
     InputSpec::new("v", "(TK, HK, D): the values of all sequences"),
-    InputSpec::new("seqlens_q", "(S), u32: the number of queries of each sequence"),
-    InputSpec::new("seqlens_k", "(S), u32: the number of keys of each sequence"),
+    InputSpec::new("seqlens_q", "(S), u32: the number of queries of each sequence").discrete(),
+    InputSpec::new("seqlens_k", "(S), u32: the number of keys of each sequence").discrete(),
     InputSpec::new("alibi", "(H), f32: the slope of each head").optional(),
 ];
 

@@ -15,7 +15,7 @@ pub static ONE_HOT: Op = Op {
     name: "encoding.one_hot",
     covers: &["encoding::one_hot"],
     support: &Support::both("indices", &DType::IDS),
-    inputs: &[InputSpec::new("indices", "of any shape, integers: the position of each 1")],
+    inputs: &[InputSpec::new("indices", "of any shape, integers: the position of each 1").discrete()],
     params: &[
         ParamSpec::size("depth", 0, "The number of classes."),
         DTYPE,

@@ -1,11 +1,12 @@
 //! The laws of outputs, and the first element that breaks one.
 
-use std::collections::HashMap;
+use std::cmp::Ordering;
+use std::collections::{HashMap, HashSet};
 
 use super::standardized;
 use crate::case::{Case, Param};
 use crate::ops::{Rule, in_range, rule};
-use crate::tensor::{DType, Tensor};
+use crate::tensor::{DType, Tensor, Value};
 
 /// The condition on each element.
 #[derive(Debug, Clone, Copy)]
@@ -20,6 +21,10 @@ pub enum Law {
     Average(&'static str),
     /// It is one of the elements that are written to its place.
     OneOfSources,
+    /// It is a position of the reduced dimension of `x`.
+    Position,
+    /// Its row has each position once, in an order that sorts the numbers of `x`.
+    Sorts,
     /// It is no further from the mean of its group than a standardized number can be, and no NaN.
     Standardized,
 }
@@ -30,10 +35,10 @@ impl Law {
         match self {
             Self::Within(..) => &rule::OUTSIDE_RANGE,
             Self::NotNan => &rule::NAN,
-            Self::InOrder => &rule::OUT_OF_ORDER,
+            Self::InOrder | Self::Sorts => &rule::OUT_OF_ORDER,
             Self::Average(_) => &rule::OUTSIDE_AVERAGE,
             Self::OneOfSources => &rule::NO_SOURCE,
-            Self::Standardized => &rule::OUTSIDE_RANGE,
+            Self::Position | Self::Standardized => &rule::OUTSIDE_RANGE,
         }
     }
 
@@ -47,7 +52,12 @@ impl Law {
         match self {
             Self::Within(low, high) => Some(format!("({}..={}).contains(&value)", number(low), number(high))),
             Self::NotNan => Some("!value.is_nan()".to_string()),
-            Self::InOrder | Self::Average(_) | Self::OneOfSources | Self::Standardized => None,
+            Self::InOrder
+            | Self::Average(_)
+            | Self::OneOfSources
+            | Self::Position
+            | Self::Sorts
+            | Self::Standardized => None,
         }
     }
 
@@ -60,6 +70,8 @@ impl Law {
             Self::InOrder => out_of_order(case.tensor("x")?, output),
             Self::Average(input) => outside_average(case.tensor(input)?, output),
             Self::OneOfSources => none_of_sources(case, output),
+            Self::Position => no_position(case, output),
+            Self::Sorts => unsorted(case, output),
             Self::Standardized => standardized::outside(case, output),
         }
     }
@@ -161,4 +173,39 @@ fn none_of_sources(case: &Case, output: &Tensor) -> Option<String> {
     let place =
         (0..values.len()).find(|place| written.get(place).is_some_and(|sources| !is_one(values[*place], sources)))?;
     Some(format!("element {place}: expected one of {:?}, got {:?}", written[&place], values[place]))
+}
+
+fn no_position(case: &Case, output: &Tensor) -> Option<String> {
+    let x = case.tensor("x")?;
+    let size = if case.text("form") == "all" { x.elements()? } else { *x.shape.get(case.size("dim"))? };
+    let values = output.ints();
+    let element = values.iter().position(|&id| !in_range(id, size))?;
+    Some(format!("element {element}: expected a position below {size}, got {}", values[element]))
+}
+
+fn unsorted(case: &Case, output: &Tensor) -> Option<String> {
+    let x = case.tensor("x")?;
+    let size = *x.shape.last().filter(|&&size| size > 0 && output.shape == x.shape)?;
+    let exact: Vec<Value> = x.expanded();
+    let ids = output.ints();
+    let breaks = |(row, ids): (usize, &[i64])| {
+        let places: HashSet<usize> = ids.iter().filter_map(|&id| usize::try_from(id).ok()).collect();
+        if places.len() < size || places.iter().any(|&place| place >= size) {
+            return Some(format!("row {row}: expected each position below {size} once, got {ids:?}"));
+        }
+        let numbers = ids.iter().map(|&id| exact[row * size + id as usize]).filter(|value| !value.as_f64().is_nan());
+        let numbers: Vec<Value> = numbers.collect();
+        let wrong = if case.int("asc") != 0 { Ordering::Greater } else { Ordering::Less };
+        let pair = numbers.windows(2).find(|pair| compared(pair[0], pair[1]) == Some(wrong))?;
+        Some(format!("row {row}: {:?} is before {:?}", pair[0].as_f64(), pair[1].as_f64()))
+    };
+    ids.chunks(size).enumerate().find_map(breaks)
+}
+
+/// The order of two values of one dtype. `f64` does not tell all integers apart.
+fn compared(left: Value, right: Value) -> Option<Ordering> {
+    match (left, right) {
+        (Value::Int(left), Value::Int(right)) => Some(left.cmp(&right)),
+        _ => left.as_f64().partial_cmp(&right.as_f64()),
+    }
 }

@@ -14,7 +14,7 @@ pub static EMBEDDING: Op = Op {
     covers: &["Embedding", "Embedding::new"],
     support: &Support { of: "weight", cpu: &DType::ALL, cuda: &DType::STANDARD },
     inputs: &[
-        InputSpec::new("ids", "of any shape, integers below V"),
+        InputSpec::new("ids", "of any shape, integers below V").discrete(),
         InputSpec::new("weight", "(V, H): one row per id"),
     ],
     params: &[ParamSpec::size("hidden", 0, "The hidden size that the layer is given.")],

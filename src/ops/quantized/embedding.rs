@@ -14,7 +14,7 @@ pub static EMBEDDING: Op = Op {
     name: "quantized.embedding",
     covers: &["QTensor::embedding"],
     support: &Support::both("ids", &[DType::U32, DType::I64, DType::U8]),
-    inputs: &[BLOCKS, InputSpec::new("ids", "of any shape, integers below N")],
+    inputs: &[BLOCKS, InputSpec::new("ids", "of any shape, integers below N").discrete()],
     params: &[FORMAT],
     generate: |draw| {
         let format = draw.choose(FORMATS)?;

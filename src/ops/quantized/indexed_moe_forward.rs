@@ -19,7 +19,7 @@ pub static INDEXED_MOE_FORWARD: Op = Op {
     support: &Support { of: "x", cpu: &[], cuda: &[DType::F32] },
     inputs: &[
         InputSpec::new("x", "(B, 1 or T, K)"),
-        InputSpec::new("ids", "(B, T), u32: an expert of each row"),
+        InputSpec::new("ids", "(B, T), u32: an expert of each row").discrete(),
         BLOCKS,
     ],
     params: &[FORMAT, ParamSpec::size("experts", 1, "The number of experts, which share the rows of the blocks.")],

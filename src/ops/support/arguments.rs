@@ -7,7 +7,7 @@ pub const ANY: InputSpec = InputSpec::new("x", "of any shape");
 /// Images.
 pub const IMAGES: InputSpec = InputSpec::new("x", "(N, C, H, W)");
 /// The labels of a loss.
-pub const LABELS: InputSpec = InputSpec::new("target", "(N), integers below C: the class of each row");
+pub const LABELS: InputSpec = InputSpec::new("target", "(N), integers below C: the class of each row").discrete();
 /// The bias of a convolution.
 pub const CHANNEL_BIAS: InputSpec = InputSpec::new("bias", "(O)").optional();
 /// The cosines of a rotary embedding.

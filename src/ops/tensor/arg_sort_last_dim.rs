@@ -4,7 +4,7 @@ use crate::number::Num;
 use crate::ops::Op;
 use crate::ops::support::arguments::{ANY, ASCENDING};
 use crate::ops::support::reducing::reductions::ANY_VALUE;
-use crate::ops::support::reducing::sorting::{SORT_PROMISE, SUPPORT, ascending, contract, generate, sorted_rows, tied};
+use crate::ops::support::reducing::sorting::{SORT_PROMISE, SUPPORT, ascending, contract, generate, sorted_rows, ties};
 
 /// `x.arg_sort_last_dim(asc)`: the `u32` positions of the sorted values.
 pub static ARG_SORT_LAST_DIM: Op = Op {
@@ -27,6 +27,6 @@ pub static ARG_SORT_LAST_DIM: Op = Op {
 /// The positions in sorted order: unspecified among equals and with a NaN in the row.
 fn positions(row: &[Num], order: &[usize]) -> Vec<Num> {
     let known = row.iter().all(|x| !x.value.is_nan());
-    let unique = |rank: usize| known && !tied(row, order, rank);
-    (0..row.len()).map(|rank| if unique(rank) { Num::exact(order[rank] as f64) } else { ANY_VALUE }).collect()
+    let position = |(&at, is_tied): (&usize, bool)| if known && !is_tied { Num::exact(at as f64) } else { ANY_VALUE };
+    order.iter().zip(ties(row, order)).map(position).collect()
 }

@@ -106,7 +106,7 @@ fn contract(case: &Case) -> Contract {
 fn holds(inputs: &ReferenceInputs, holds: impl Fn(f64, f64) -> bool) -> Vec<ArrayD<Num>> {
     let (lhs, rhs) = sides(inputs);
     pairs(&lhs, &rhs, |a, b| {
-        let is_unclear = a.error + b.error > 0.0 && a.may_equal(&b);
+        let is_unclear = a.indeterminate || b.indeterminate || a.error + b.error > 0.0 && a.may_equal(&b);
         if is_unclear { ANY_VALUE } else { Num::exact(if holds(a.value, b.value) { 1.0 } else { 0.0 }) }
     })
 }

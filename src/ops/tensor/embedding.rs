@@ -10,7 +10,7 @@ pub static EMBEDDING: Op = Op {
     name: "tensor.embedding",
     covers: &["Tensor::embedding"],
     support: COPIES,
-    inputs: &[InputSpec::new("x", "(V, H): one row per id"), InputSpec::new("ids", "(S), integers below V")],
+    inputs: &[InputSpec::new("x", "(V, H): one row per id"), InputSpec::new("ids", "(S), integers below V").discrete()],
     params: &[],
     generate: |draw| {
         let (dtype, id_dtype) = (draw.dtype(COPIES)?, draw.id_dtype()?);

@@ -14,7 +14,10 @@ pub static GATHER: Op = Op {
     name: "tensor.gather",
     covers: &["Tensor::gather"],
     support: COPIES,
-    inputs: &[ANY, InputSpec::new("ids", "integers that index `dim`; its other sizes are at most those of `x`")],
+    inputs: &[
+        ANY,
+        InputSpec::new("ids", "integers that index `dim`; its other sizes are at most those of `x`").discrete(),
+    ],
     params: &[DIM],
     generate: |draw| {
         let x = draw.open_shape(1, 3)?;

@@ -16,7 +16,7 @@ pub static I: Op = Op {
     name: "tensor.i",
     covers: &["IndexOp", "TensorIndexer"],
     support: COPIES,
-    inputs: &[ANY, InputSpec::new("ids", "(S), integers that index a dimension").when("kinds", "ids")],
+    inputs: &[ANY, InputSpec::new("ids", "(S), integers that index a dimension").discrete().when("kinds", "ids")],
     params: &[
         ParamSpec::sizes("ends", "The end of each index."),
         ParamSpec::list("kinds", &Kind::Word(&INDEX_KINDS), "The index of each dimension."),

@@ -14,7 +14,7 @@ pub static INDEX_ADD: Op = Op {
     support: COPIES,
     inputs: &[
         ANY,
-        InputSpec::new("ids", "(S), integers that index `dim`"),
+        InputSpec::new("ids", "(S), integers that index `dim`").discrete(),
         InputSpec::new("src", "shaped as `x`, with S entries along `dim`"),
     ],
     params: &[DIM],

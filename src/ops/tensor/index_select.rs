@@ -11,7 +11,7 @@ pub static INDEX_SELECT: Op = Op {
     name: "tensor.index_select",
     covers: &["Tensor::index_select"],
     support: COPIES,
-    inputs: &[ANY, InputSpec::new("ids", "(S), integers that index `dim`")],
+    inputs: &[ANY, InputSpec::new("ids", "(S), integers that index `dim`").discrete()],
     params: &[DIM],
     generate: |draw| {
         let x = draw.open_shape(1, 3)?;

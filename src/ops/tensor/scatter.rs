@@ -15,7 +15,11 @@ pub static SCATTER: Op = Op {
     name: "tensor.scatter",
     covers: &["Tensor::scatter"],
     support: COPIES,
-    inputs: &[ANY, InputSpec::new("ids", "integers that index `dim` of `x`"), InputSpec::new("src", "shaped as `ids`")],
+    inputs: &[
+        ANY,
+        InputSpec::new("ids", "integers that index `dim` of `x`").discrete(),
+        InputSpec::new("src", "shaped as `ids`"),
+    ],
     params: &[DIM],
     generate: |draw| {
         let (dtype, x, src, dim, id_dtype) = scatter_shapes(draw)?;
@@ -57,7 +61,11 @@ pub static SCATTER_SET: Op = Op {
     name: "tensor.scatter_set",
     covers: &["Tensor::scatter_set"],
     support: COPIES,
-    inputs: &[ANY, InputSpec::new("ids", "integers that index `dim` of `x`"), InputSpec::new("src", "shaped as `ids`")],
+    inputs: &[
+        ANY,
+        InputSpec::new("ids", "integers that index `dim` of `x`").discrete(),
+        InputSpec::new("src", "shaped as `ids`"),
+    ],
     params: &[DIM],
     generate: |draw| mostly_packed(draw, &SCATTER),
     contract: |case| in_place(case, &SCATTER),
@@ -82,7 +90,11 @@ pub static SCATTER_ADD_SET: Op = Op {
     name: "tensor.scatter_add_set",
     covers: &["Tensor::scatter_add_set"],
     support: COPIES,
-    inputs: &[ANY, InputSpec::new("ids", "integers that index `dim` of `x`"), InputSpec::new("src", "shaped as `ids`")],
+    inputs: &[
+        ANY,
+        InputSpec::new("ids", "integers that index `dim` of `x`").discrete(),
+        InputSpec::new("src", "shaped as `ids`"),
+    ],
     params: &[DIM],
     generate: |draw| mostly_packed(draw, &SCATTER_ADD),
     contract: |case| in_place(case, &SCATTER_ADD),

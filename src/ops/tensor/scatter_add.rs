@@ -11,7 +11,11 @@ pub static SCATTER_ADD: Op = Op {
     name: "tensor.scatter_add",
     covers: &["Tensor::scatter_add"],
     support: COPIES,
-    inputs: &[ANY, InputSpec::new("ids", "integers that index `dim` of `x`"), InputSpec::new("src", "shaped as `ids`")],
+    inputs: &[
+        ANY,
+        InputSpec::new("ids", "integers that index `dim` of `x`").discrete(),
+        InputSpec::new("src", "shaped as `ids`"),
+    ],
     params: &[DIM],
     generate: |draw| {
         let (dtype, x, src, dim, id_dtype) = scatter_shapes(draw)?;

@@ -124,7 +124,10 @@ fn values(row: &[Num], order: &[usize]) -> Vec<Num> {
     if row.iter().any(|x| x.value.is_nan()) {
         return vec![ANY_VALUE; row.len()];
     }
-    let sorted: Vec<Num> = order.iter().map(|&at| row[at]).collect();
+    // What is at a rank moves no further than the entry that moves furthest.
+    let error = row.iter().fold(0.0, |error: f64, x| error.max(x.error));
+    let indeterminate = row.iter().any(|x| x.indeterminate);
+    let sorted: Vec<Num> = order.iter().map(|&at| Num { error, indeterminate, ..row[at] }).collect();
     let groups = sorted.chunk_by(Num::may_equal);
     let moved = |group: &[Num]| {
         let apart = group.iter().any(|x| x.slope != group[0].slope);

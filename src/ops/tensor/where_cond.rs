@@ -12,7 +12,7 @@ pub static WHERE_COND: Op = Op {
     covers: &["Tensor::where_cond"],
     support: &Support { of: "on_true", cpu: &DType::ALL, cuda: &DType::STANDARD },
     inputs: &[
-        InputSpec::new("cond", "of any shape, integers: 0 is false"),
+        InputSpec::new("cond", "of any shape, integers: 0 is false").discrete(),
         InputSpec::new("on_true", "shaped as `cond`"),
         InputSpec::new("on_false", "shaped as `cond`"),
     ],

@@ -69,7 +69,8 @@ pub const FORMATS: &[Format] = &[
 ];
 
 /// The blocks of a quantized matrix.
-pub const BLOCKS: InputSpec = InputSpec::new("blocks", "(N, bytes), u8: the blocks of each row of a quantized matrix");
+pub const BLOCKS: InputSpec =
+    InputSpec::new("blocks", "(N, bytes), u8: the blocks of each row of a quantized matrix").discrete();
 
 /// The format of the blocks.
 pub const FORMAT: ParamSpec = ParamSpec::word("format", NAMES, "The format of the blocks.");

@@ -10,9 +10,10 @@ use crate::tensor::{DType, Tensor, Value};
 
 /// Which row of the output each pair is.
 pub const TOKEN_IDS: InputSpec =
-    InputSpec::new("token_ids", "(M), u32: the row of the output of each pair of a token and an expert");
+    InputSpec::new("token_ids", "(M), u32: the row of the output of each pair of a token and an expert").discrete();
 /// The expert of each pair.
-pub const EXPERT_IDS: InputSpec = InputSpec::new("expert_ids", "(M), u32, in ascending order: the expert of each pair");
+pub const EXPERT_IDS: InputSpec =
+    InputSpec::new("expert_ids", "(M), u32, in ascending order: the expert of each pair").discrete();
 /// The weight of each pair.
 pub const SCALES: InputSpec = InputSpec::new("scales", "(M), f32: the weight of each row of the output").optional();
 /// How many experts a token has.

@@ -96,6 +96,7 @@ pub fn extreme(group: &[Num], beats: fn(f64, f64) -> bool) -> Num {
         error: rivals().fold(0.0, |error, x| error.max(x.error)),
         slope_error: rivals().fold(0.0, |error, x| error.max(x.slope_error)),
         kink: rivals().any(|x| x.kink || x.slope != best.slope),
+        indeterminate: rivals().any(|x| x.indeterminate),
         ..best
     }
 }

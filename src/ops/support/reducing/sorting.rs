@@ -58,8 +58,13 @@ pub fn sorted_rows(inputs: &ReferenceInputs, f: impl Fn(&[Num], &[usize]) -> Vec
     vec![x]
 }
 
-/// Whether the entry at `rank` of the order has a neighbor that may be equal.
-pub fn tied(row: &[Num], order: &[usize], rank: usize) -> bool {
-    let same = |other: Option<&usize>| other.is_some_and(|&other| row[other].may_equal(&row[order[rank]]));
-    same(order.get(rank + 1)) || (rank > 0 && same(order.get(rank - 1)))
+/// For each entry of the order, whether another one may equal it. Only one with an error may be no neighbor.
+pub fn ties(row: &[Num], order: &[usize]) -> Vec<bool> {
+    let is_exact = row.iter().all(|number| number.error == 0.0);
+    let is_tied = |rank: usize| {
+        let neighbors = rank.saturating_sub(1)..row.len().min(rank + 2);
+        let mut others = if is_exact { neighbors } else { 0..row.len() };
+        others.any(|other| other != rank && row[order[other]].may_equal(&row[order[rank]]))
+    };
+    (0..row.len()).map(is_tied).collect()
 }

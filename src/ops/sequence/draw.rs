@@ -1,0 +1,100 @@
+//! Draws sequences: steps whose inputs fit the outputs before them.
+
+use super::{Chain, Step};
+use crate::case::{Backward, Case};
+use crate::generate::Draw;
+use crate::ops::state::threads::THREADS;
+use crate::ops::tensor::metadata::METADATA;
+use crate::ops::{Contract, Op, all_that};
+use crate::tensor::{DType, Tensor, cast, product, resized};
+
+/// Whether floats flow through an op: its main input has a gradient, and its output a reference that the next step starts from.
+fn passes(op: &Op) -> bool {
+    // Threads that differentiate return gradients, which have none.
+    op.reference.is_some() && op.differentiable.contains(&op.support.of) && op.name != THREADS.name
+}
+
+/// Whether an op may make integers of numbers, such as positions or truths: no input has a gradient.
+fn decides(op: &Op) -> bool {
+    // Other families return facts on the CPU, and metadata are those of an input of a case.
+    let is_of_numbers = op.name.starts_with("tensor.") && op.name != METADATA.name;
+    let takes_main = op.inputs.iter().any(|spec| spec.name == op.support.of);
+    op.reference.is_some() && op.differentiable.is_empty() && takes_main && is_of_numbers
+}
+
+/// Whether an op takes positions, labels or conditions.
+fn is_led(op: &Op) -> bool {
+    op.reference.is_some() && op.inputs.iter().any(|spec| spec.discrete) && !op.is_relation()
+}
+
+pub fn generate(draw: &mut Draw) -> arbitrary::Result<Case> {
+    let [passing, deciding, led] = [passes, decides, is_led].map(all_that);
+    let length = draw.between(2, 5)?;
+    let (mut calls, mut chain) = (Vec::new(), Chain::default());
+    // A step that does not fit the output before it is drawn again.
+    for _ in 0..12 * length {
+        let before = chain.promised().cloned();
+        let integers = before.as_ref().is_some_and(|(dtype, _)| !dtype.is_float());
+        let ops = match () {
+            () if integers && draw.one_in(2)? => &led,
+            () if draw.one_in(6)? => &deciding,
+            () => &passing,
+        };
+        let op = *draw.choose(ops)?;
+        let mut call = (op.generate)(draw)?;
+        call.op = op.name.to_string();
+        call.backward = Backward::None;
+        let mut flowing = None;
+        if let Some((dtype, shape)) = &before {
+            flowing = entrance(draw, op, &call, *dtype)?;
+            let Some(old) = flowing.and_then(|name| call.inputs.remove(name)) else { continue };
+            fit(&mut call, &old, *dtype, shape);
+        }
+        let Some(placed) = chain.next(&Step { op, call: call.clone(), flowing }) else { continue };
+        let Contract::Accepts { outputs, refusal: None } = &placed.contract else { continue };
+        let Some((dtype, shape)) = outputs.first() else { continue };
+        // Few ops take a scalar, so a scalar is the last output.
+        let is_taken = DType::FLOATS.contains(dtype) && passes(op) || DType::IDS.contains(dtype);
+        if !is_taken || (shape.is_empty() && calls.len() + 1 < length) {
+            continue;
+        }
+        chain.placed.push(placed);
+        calls.push(call);
+        if calls.len() == length {
+            break;
+        }
+    }
+    let mut case = Case::default().with_calls(calls);
+    case.backward = draw.backward()?;
+    Ok(case)
+}
+
+/// One of the inputs of `call` that an output of this dtype can be: floats those that have a gradient or are compared, and integers
+/// those that hold integers.
+fn entrance(draw: &mut Draw, op: &Op, call: &Case, dtype: DType) -> arbitrary::Result<Option<&'static str>> {
+    let fits = |name: &str| {
+        let is_alike = call.tensor(name).is_some_and(|tensor| tensor.dtype.is_float() == dtype.is_float());
+        is_alike && (!dtype.is_float() || op.differentiable.is_empty() || op.differentiable.contains(&name))
+    };
+    let names: Vec<&str> =
+        op.inputs.iter().filter(|spec| !spec.optional && fits(spec.name)).map(|spec| spec.name).collect();
+    if names.is_empty() { Ok(None) } else { Ok(Some(*draw.choose(&names)?)) }
+}
+
+/// Gives the other inputs of `call` the sizes that fit an input of this dtype and shape instead of `old`.
+fn fit(call: &mut Case, old: &Tensor, dtype: DType, shape: &[usize]) {
+    for tensor in call.inputs.values_mut() {
+        if tensor.dtype == old.dtype {
+            *tensor = cast(tensor, dtype);
+        }
+        let new: Vec<usize> = if tensor.shape == old.shape && tensor.view.is_contiguous() {
+            shape.to_vec()
+        } else {
+            let size = |n: usize| old.shape.iter().rposition(|&m| m == n).and_then(|d| shape.get(d)).copied();
+            tensor.shape.iter().map(|&n| size(n).unwrap_or(n)).collect()
+        };
+        if new.len() == tensor.shape.len() && product(&new).is_some_and(|n| n <= 1 << 16) {
+            *tensor = resized(tensor, new);
+        }
+    }
+}
