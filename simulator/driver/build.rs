@@ -1,4 +1,5 @@
-//! For every symbol that the sources do not define, writes a function that reports itself as unsupported, or that is NVIDIA's.
+//! For every symbol that the sources do not define, writes a function that reports itself as unsupported, that is NVIDIA's, or that calls
+//! another one with the thread's own default stream.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -16,10 +17,15 @@ fn main() {
         if library == "cuda" {
             functions.insert(symbol);
         }
-        if !defined.contains(symbol) {
-            let kind = if library == "nvrtc" { "nvrtc" } else { "unsupported" };
-            writeln!(text, "{kind}!({symbol}, {});", not_supported(library)).expect("a string takes it");
+        if defined.contains(symbol) {
+            continue;
         }
+        match (library, symbol.strip_suffix("_ptsz").or(symbol.strip_suffix("_ptds"))) {
+            ("cuda", Some(shared)) => writeln!(text, "own_default!({symbol}, {shared});"),
+            ("nvrtc", _) => writeln!(text, "nvrtc!({symbol}, {});", not_supported(library)),
+            _ => writeln!(text, "unsupported!({symbol}, {});", not_supported(library)),
+        }
+        .expect("a string takes it");
     }
     let out = env::var_os("OUT_DIR").expect("set by cargo");
     fs::write(Path::new(&out).join("unsupported.rs"), text).expect("OUT_DIR can be written");

@@ -125,7 +125,7 @@ pub struct Form {
     /// The section of the PTX ISA that it is from.
     group: &'static str,
     /// The type of its first source, and how many bytes that has.
-    source: (TypeId, u8),
+    pub(crate) source: (TypeId, u8),
 }
 
 /// The results of a form.
@@ -155,15 +155,23 @@ pub struct Flushes {
     pub result: bool,
 }
 
-/// A form that a GPU may fuse with one of the other kind, if both are of the same type.
+/// The part of a form in what a GPU may fuse: a product, and a sum of the same type that uses it.
 #[derive(Debug, Clone, Copy)]
 pub enum Fusion {
     /// A product without a rounding modifier: its type, and what it is where such a sum may use it.
     Product(TypeId, Two),
-    /// A sum without a rounding modifier: its type, and what it is of the two factors and the other term if its first or its second
-    /// term is a product.
-    Sum(TypeId, [Three; 2]),
+    /// A sum without a rounding modifier: its type, and what it is of the two factors and the other term. The first pair is for a
+    /// product as the first term, and for one that is negated there; the second for the second term.
+    Sum(TypeId, [[Three; 2]; 2]),
+    /// A copy between the two.
+    Copy,
+    /// A negation between two of such a type.
+    Negation(fn(TypeId) -> bool),
 }
+
+/// Stands for the type of `f32` in forms with `.ftz`, which fuse only with each other.
+#[derive(Debug)]
+struct Flushed;
 
 /// A form without anything special.
 impl From<Action> for Form {
@@ -219,19 +227,38 @@ impl Form {
         if self.source.0 == TypeId::of::<bool>() { self.results(Results::Combination) } else { self }
     }
 
-    /// A sum that may be fused, and is this where its first or its second term is a product.
-    fn sum(self, fused: &[Self; 2]) -> Self {
-        let fused = fused.each_ref().map(|form| match form.action {
+    /// A sum that may be fused, and is this where its first or its second term is a product, or a negated one.
+    fn sum(self, fused: &[[Self; 2]; 2]) -> Self {
+        let three = |form: &Self| match form.action {
             Action::Three(fused) => fused,
             _ => unreachable!("two factors and a term"),
-        });
-        Self { fusion: Some(Fusion::Sum(self.source.0, fused)), ..self }
+        };
+        Self {
+            fusion: Some(Fusion::Sum(self.source.0, fused.each_ref().map(|signs| signs.each_ref().map(three)))),
+            ..self
+        }
     }
 
     /// A product that may be fused, and is `fused` there.
     fn product(self, fused: Self) -> Self {
         let Action::Two(fused) = fused.action else { unreachable!("a product has two factors") };
         Self { fusion: Some(Fusion::Product(self.source.0, fused)), ..self }
+    }
+
+    /// A negation that may be between a product and a sum of such a type.
+    fn negates(self, is_between: fn(TypeId) -> bool) -> Self {
+        Self { fusion: Some(Fusion::Negation(is_between)), ..self }
+    }
+
+    /// A form with `.ftz`, which may be fused only with others.
+    fn flushed(self) -> Self {
+        let of = TypeId::of::<Flushed>();
+        let fusion = self.fusion.map(|fusion| match fusion {
+            Fusion::Product(_, fused) => Fusion::Product(of, fused),
+            Fusion::Sum(_, fused) => Fusion::Sum(of, fused),
+            other => other,
+        });
+        Self { fusion, ..self }
     }
 }
 

@@ -41,9 +41,28 @@ macro_rules! nvrtc {
     };
 }
 
+/// An exported function of the driver for programs that are compiled for default streams of threads: another one, whose stream 0 is then
+/// the calling thread's. None has more arguments than `cuLaunchKernel`, and all are integers and pointers.
+macro_rules! own_default {
+    ($name:ident, $shared:ident) => {
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name(a: W, b: W, c: W, d: W, e: W, f: W, g: W, h: W, i: W, j: W, k: W) -> u32 {
+            unsafe extern "C" {
+                fn $shared(a: W, b: W, c: W, d: W, e: W, f: W, g: W, h: W, i: W, j: W, k: W) -> u32;
+            }
+            // SAFETY: the caller's promise. The function reads as many arguments as it has.
+            crate::objects::streams::per_thread::as_default(|| unsafe { $shared(a, b, c, d, e, f, g, h, i, j, k) })
+        }
+    };
+}
+
 pub mod api;
 pub mod objects;
 
+#[allow(clashing_extern_declarations, reason = "functions by their names alone")]
 mod unsupported {
+    /// An argument of any function.
+    type W = usize;
+
     include!(concat!(env!("OUT_DIR"), "/unsupported.rs"));
 }

@@ -5,7 +5,7 @@
 use std::any::TypeId;
 
 use super::half::rectified;
-use super::{Action, ArithmeticCheck, Form, Space, TYPES, Table, TaintRule, op, with_ftz};
+use super::{Action, ArithmeticCheck, Flushed, Form, Fusion, Space, TYPES, Table, TaintRule, op, with_ftz};
 use crate::float::{Format, Rounding, e4m3, e5m2, narrow, to_e4m3, to_e5m2};
 use crate::lanes::{Bf16, F16, Lane, Lanes, Two, WARP};
 
@@ -29,7 +29,8 @@ fn moves(table: &mut Table) {
     for (bytes, types) in [(1, &["pred", "b8"][..])].into_iter().chain(TYPES) {
         for suffix in types {
             let action = Action::Move { bytes };
-            table.add(format!("mov.{suffix}"), Form::from(action).taint(|_| TaintRule::Bytes(bytes)));
+            let form = Form::from(action).taint(|_| TaintRule::Bytes(bytes));
+            table.add(format!("mov.{suffix}"), Form { fusion: Some(Fusion::Copy), ..form });
         }
     }
     // A move between a vector and a scalar is decoded into these.
@@ -219,7 +220,7 @@ pub fn value_of(of: TypeId) -> Option<fn(u64) -> f64> {
         ($($type:ident),+) => { $(if of == TypeId::of::<$type>() { return Some(|bits| $type::of(bits).real()); })+ };
     }
     values!(f32, f64, F16, Bf16);
-    None
+    (of == TypeId::of::<Flushed>()).then_some(|bits| f32::of(bits).real())
 }
 
 fn between_floats(table: &mut Table) {

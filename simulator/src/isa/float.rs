@@ -1,12 +1,14 @@
 //! Floating-point arithmetic (PTX ISA 9.7.3 to 9.7.5): IEEE where the ISA requires it, and correctly rounded where it allows
 //! an approximation.
 
+use std::any::TypeId;
+
 use super::integer::each;
-use super::{Action, ArithmeticCheck, Form, Table, op};
+use super::{Action, ArithmeticCheck, Flushed, Form, Table, op};
 use crate::exact::{self, Precision};
 use crate::float::{Rounding, flush};
 use crate::jitter::{self, Bound, approximate};
-use crate::lanes::{Lane, Lanes, WARP};
+use crate::lanes::{Bf16, F16, Lane, Lanes, Two, WARP};
 
 pub(super) fn forms(table: &mut Table) {
     arithmetic(table);
@@ -29,17 +31,18 @@ macro_rules! floats {
     };
 }
 
-/// Adds the sums without a rounding modifier, which may be fused with a product.
-macro_rules! sums {
-    ($type:ident, $add:expr) => {
-        let fused = op!(|x: $type, y: $type, z: $type| fused!(x, y, z));
-        $add("add", op!(|a: $type, b: $type| a + b).sum(&[fused, fused]));
-        let (minus, from) = (
-            op!(|x: $type, y: $type, z: $type| fused!(x, y, -z)),
-            op!(|x: $type, y: $type, z: $type| fused!(-x, y, z)),
-        );
-        $add("sub", op!(|a: $type, b: $type| a - b).sum(&[minus, from]));
-    };
+/// A sum and a difference without a rounding modifier, as one instruction with the product that is a term of them. For each term: of the
+/// product, and of the negated one.
+macro_rules! fusions {
+    ($type:ident, $fuse:ident) => {{
+        let plus =
+            [op!(|x: $type, y: $type, z: $type| $fuse!(x, y, z)), op!(|x: $type, y: $type, z: $type| $fuse!(-x, y, z))];
+        let minus = [
+            op!(|x: $type, y: $type, z: $type| $fuse!(x, y, -z)),
+            op!(|x: $type, y: $type, z: $type| $fuse!(-x, y, -z)),
+        ];
+        ([plus, plus], [minus, [plus[1], plus[0]]])
+    }};
 }
 
 /// A product and a sum that `ptxas` makes one instruction of. With jitter it may also leave them alone.
@@ -49,21 +52,38 @@ macro_rules! fused {
     };
 }
 
+/// The same with `.ftz`.
+macro_rules! fused_and_flushed {
+    ($a:expr, $b:expr, $c:expr) => {
+        if jitter::does(Lane::bits($a * $b)) {
+            flush(product_or_zero($a, $b, Rounding::NearestEven) + flush($c))
+        } else {
+            fused_or_zero($a, $b, $c, Rounding::NearestEven)
+        }
+    };
+}
+
 fn arithmetic(table: &mut Table) {
     table.group("Floating-point arithmetic (9.7.3)");
     // What `.ftz` does, for the forms that are decoded into this and others.
     table.add("flush.f32", op!(|a: f32| flush(a)));
-    sums!(f32, |name, form| table.add_ftz::<f32, f32>(format!("{name}.f32"), form));
-    sums!(f64, |name, form| table.add(format!("{name}.f64"), form));
+    let (sum, difference) = fusions!(f32, fused);
+    table.add("add.f32", op!(|a: f32, b: f32| a + b).sum(&sum));
+    table.add("sub.f32", op!(|a: f32, b: f32| a - b).sum(&difference));
+    let (sum, difference) = fusions!(f64, fused);
+    table.add("add.f64", op!(|a: f64, b: f64| a + b).sum(&sum));
+    table.add("sub.f64", op!(|a: f64, b: f64| a - b).sum(&difference));
+    let (sum, difference) = fusions!(f32, fused_and_flushed);
+    table.add("add.ftz.f32", op!(|a: f32, b: f32| flush(flush(a) + flush(b))).sum(&sum).flushed());
+    table.add("sub.ftz.f32", op!(|a: f32, b: f32| flush(flush(a) - flush(b))).sum(&difference).flushed());
     floats!(table, "add.rn", |a, b| a + b);
     floats!(table, "sub.rn", |a, b| a - b);
     floats!(table, "mul.rn", |a, b| a * b);
     floats!(table, "div.rn", |a, b| a / b);
-    table.add_ftz::<f32, f32>("mul.f32", op!(|a: f32, b: f32| a * b).product(op!(|a: f32, b: f32| beside!(a, b))));
+    table.add("mul.f32", op!(|a: f32, b: f32| a * b).product(op!(|a: f32, b: f32| beside!(a, b))));
     table.add("mul.f64", op!(|a: f64, b: f64| a * b).product(op!(|a: f64, b: f64| beside!(a, b))));
-    table.add("add.ftz.f32", op!(|a: f32, b: f32| flush(flush(a) + flush(b))));
-    table.add("sub.ftz.f32", op!(|a: f32, b: f32| flush(flush(a) - flush(b))));
-    table.add("mul.ftz.f32", op!(|a: f32, b: f32| product_or_zero(a, b, Rounding::NearestEven)));
+    let flushed = op!(|a: f32, b: f32| product_or_zero(a, b, Rounding::NearestEven));
+    table.add("mul.ftz.f32", flushed.product(flushed).flushed());
     table.add("mul.rn.ftz.f32", op!(|a: f32, b: f32| product_or_zero(a, b, Rounding::NearestEven)));
     bounds(table);
 }
@@ -183,11 +203,16 @@ fn normal_or_zero(rounded: f64, cut: impl FnOnce() -> f64) -> f32 {
 
 fn signs(table: &mut Table) {
     table.group("Sign of a floating-point number (9.7.3.9, 9.7.3.10, 9.7.3.2)");
-    floats!(table, "neg", |a| -a);
+    table.add("neg.f32", op!(|a: f32| -a).negates(|of| [TypeId::of::<f32>(), TypeId::of::<Flushed>()].contains(&of)));
+    table.add("neg.ftz.f32", op!(|a: f32| flush(-a)).negates(|of| of == TypeId::of::<Flushed>()));
+    table.add("neg.f64", op!(|a: f64| -a).negates(|of| of == TypeId::of::<f64>()));
     floats!(table, "abs", |a| a.abs());
-    each!(table, "neg", ["f16": u16, "bf16": u16], |a| a ^ 0x8000);
+    table.add("neg.f16", op!(|a: u16| a ^ 0x8000).negates(|of| of == TypeId::of::<F16>()));
+    table.add("neg.bf16", op!(|a: u16| a ^ 0x8000).negates(|of| of == TypeId::of::<Bf16>()));
     each!(table, "abs", ["f16": u16, "bf16": u16], |a| a & 0x7fff);
-    each!(table, "neg", ["f16x2": u32, "bf16x2": u32], |a| a ^ 0x8000_8000);
+    table.add("neg.f16x2", op!(|a: u32| a ^ 0x8000_8000).negates(|of| of == TypeId::of::<Two<F16>>()));
+    // `ptxas` makes an instruction of this one.
+    table.add("neg.bf16x2", op!(|a: u32| a ^ 0x8000_8000));
     each!(table, "abs", ["f16x2": u32, "bf16x2": u32], |a| a & 0x7fff_7fff);
     // The sign of the first, the magnitude of the second.
     each!(table, "copysign", ["f32": f32, "f64": f64], |a, b| b.copysign(a));

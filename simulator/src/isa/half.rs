@@ -52,9 +52,7 @@ fn two(table: &mut Table) {
     half_forms!(table, "add.rn", |a, b| a + b);
     half_forms!(table, "sub.rn", |a, b| a - b);
     half_forms!(table, "mul.rn", |a, b| a * b);
-    half_forms!(table, "add.sat", |a, b| saturate(a + b));
     half_forms!(table, "add.rn.sat", |a, b| saturate(a + b));
-    half_forms!(table, "sub.sat", |a, b| saturate(a - b));
     half_forms!(table, "sub.rn.sat", |a, b| saturate(a - b));
     half_forms!(table, "mul.sat", |a, b| saturate(a * b));
     half_forms!(table, "mul.rn.sat", |a, b| saturate(a * b));
@@ -66,23 +64,39 @@ fn two(table: &mut Table) {
     macro_rules! fusible {
         ($($suffix:literal $type:ident $format:ident),+) => {$(
             macro_rules! fused {
-                (|$x:ident, $y:ident, $z:ident| ($a:expr, $b:expr, $c:expr)) => {[
+                ($end:ident, |$x:ident, $y:ident, $z:ident| ($a:expr, $b:expr, $c:expr)) => {[
                     op!(|x: $type, y: $type, z: $type| {
                         let ($x, $y, $z) = (x.0, y.0, z.0);
-                        $type(once_or_twice($a, $b, $c, Format::$format))
+                        $type($end(once_or_twice($a, $b, $c, Format::$format)))
                     }),
                     op!(|x: Two<$type>, y: Two<$type>, z: Two<$type>| {
-                        let compute = |$x: f32, $y: f32, $z: f32| $type(once_or_twice($a, $b, $c, Format::$format));
+                        let compute = |$x: f32, $y: f32, $z: f32| $type($end(once_or_twice($a, $b, $c, Format::$format)));
                         Two(compute(x.0.0, y.0.0, z.0.0), compute(x.1.0, y.1.0, z.1.0))
                     }),
                 ]};
             }
-            let ([one, two], [minus_one, minus_two], [from_one, from_two]) =
-                (fused!(|x, y, z| (x, y, z)), fused!(|x, y, z| (x, y, -z)), fused!(|x, y, z| (-x, y, z)));
-            table.add(concat!("add.", $suffix), half_forms!(@one $type, |a, b| a + b).sum(&[one, one]));
-            table.add(concat!("add.", $suffix, "x2"), half_forms!(@two $type, |a, b| a + b).sum(&[two, two]));
-            table.add(concat!("sub.", $suffix), half_forms!(@one $type, |a, b| a - b).sum(&[minus_one, from_one]));
-            table.add(concat!("sub.", $suffix, "x2"), half_forms!(@two $type, |a, b| a - b).sum(&[minus_two, from_two]));
+            macro_rules! sums {
+                ($sat:literal, $end:ident) => {
+                    let [plus, from, minus, neither] = [
+                        fused!($end, |x, y, z| (x, y, z)),
+                        fused!($end, |x, y, z| (-x, y, z)),
+                        fused!($end, |x, y, z| (x, y, -z)),
+                        fused!($end, |x, y, z| (-x, y, -z)),
+                    ];
+                    let [sum, difference] = [
+                        [half_forms!(@one $type, |a, b| $end(a + b)), half_forms!(@two $type, |a, b| $end(a + b))],
+                        [half_forms!(@one $type, |a, b| $end(a - b)), half_forms!(@two $type, |a, b| $end(a - b))],
+                    ];
+                    for (at, two) in ["", "x2"].into_iter().enumerate() {
+                        let [plus, from, minus, neither] = [plus[at], from[at], minus[at], neither[at]];
+                        let suffix = concat!($sat, ".", $suffix);
+                        table.add(format!("add{suffix}{two}"), sum[at].sum(&[[plus, from]; 2]));
+                        table.add(format!("sub{suffix}{two}"), difference[at].sum(&[[minus, neither], [from, plus]]));
+                    }
+                };
+            }
+            sums!("", same);
+            sums!(".sat", saturate);
             table.add(
                 concat!("mul.", $suffix),
                 half_forms!(@one $type, |a, b| a * b).product(half_forms!(@one $type, |a, b| beside(a * b, Format::$format))),
@@ -115,6 +129,10 @@ fn beside(exact: f32, format: Format) -> f32 {
     let rounded = |rounding| widen(narrow(exact.into(), format, rounding), format);
     let (nearest, down) = (rounded(Rounding::NearestEven), rounded(Rounding::Down));
     if nearest.to_bits() == down.to_bits() { rounded(Rounding::Up) } else { down }
+}
+
+fn same(x: f32) -> f32 {
+    x
 }
 
 /// Within 0 and 1. NaN and −0 become +0 (9.7.4).

@@ -64,6 +64,8 @@ pub enum ArithmeticCheck {
 pub struct Apart {
     /// The product.
     pub product: Two,
+    /// The bit of the product that a negation changes, or 0.
+    pub sign: u64,
     /// The sum.
     pub sum: Two,
     /// Which term of the sum the product is.
@@ -77,6 +79,9 @@ impl Apart {
     pub fn results(&self, [a, b, other]: [&Lanes; 3]) -> Lanes {
         let (mut product, mut sum) = ([0; WARP], [0; WARP]);
         (self.product)(a, b, &mut product);
+        for lane in &mut product {
+            *lane ^= self.sign;
+        }
         let terms = if self.term == 0 { [&product, other] } else { [other, &product] };
         (self.sum)(terms[0], terms[1], &mut sum);
         sum

@@ -8,7 +8,7 @@ mod memory;
 mod operands;
 
 use std::any::TypeId;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::arrays::Arrays;
 use super::block_layout::{Item, lay_out, reverse_post_order, split};
@@ -62,8 +62,10 @@ pub(super) struct Decoder<'a> {
     pub(super) lists: Vec<Vec<Register>>,
     pub(super) matrices: Vec<MatrixInst>,
     forms: BTreeSet<String>,
-    /// The registers that hold a product that may be fused.
+    /// The registers that hold a product that may be fused, or a copy of it.
     products: HashMap<Register, Product<'a>>,
+    /// The labels behind guarded instructions.
+    guards: HashSet<u32>,
     /// The sums of such products.
     fusing: Vec<fusing::Fusing>,
     /// Whether parameters of device functions are in memory, or must be.
@@ -77,6 +79,7 @@ pub(super) struct Decoder<'a> {
 }
 
 /// A product that a GPU may fuse with a sum.
+#[derive(Clone)]
 struct Product<'a> {
     opcode: &'a str,
     of: TypeId,
@@ -84,6 +87,9 @@ struct Product<'a> {
     fused: Two,
     /// Its place among the items.
     at: usize,
+    /// The places of the copies and negations from there to the register.
+    copies: Vec<usize>,
+    is_negated: bool,
 }
 
 /// Where `ret` goes.
@@ -125,6 +131,7 @@ impl<'a> Decoder<'a> {
             matrices: Vec::new(),
             forms: BTreeSet::new(),
             products: HashMap::new(),
+            guards: HashSet::new(),
             fusing: Vec::new(),
             in_memory,
             needs_memory: false,
@@ -194,6 +201,7 @@ impl<'a> Decoder<'a> {
                 };
                 // A guarded instruction becomes one with a branch around it.
                 let around = self.label();
+                self.guards.insert(around);
                 self.branch(Some((!negated, guard)), around, source)?;
                 self.instruction(form, opcode, &operands, body)?;
                 self.items.push(Item::Label(around));

@@ -2,6 +2,7 @@
 
 use super::{WELL, allocate, ptr, with_device};
 use cuda::api::driver::host::cuLaunchHostFunc;
+use cuda::api::driver::lookup::cuGetProcAddress;
 use cuda::api::driver::memory::{cuMemAlloc_v2, cuMemFree_v2, cuMemcpyDtoHAsync_v2, cuMemsetD8Async};
 use cuda::api::driver::stream::{
     cuEventCreate, cuEventRecord, cuStreamCreate, cuStreamDestroy_v2, cuStreamSynchronize, cuStreamWaitEvent,
@@ -28,6 +29,8 @@ fn unordered_work_of_two_streams_is_reported() {
         ("own streams of two threads, and a wait", false),
         ("own stream of a thread that has ended", true),
         ("own stream of a thread, and the stream that all share", false),
+        ("own streams of two threads, as their default streams", true),
+        ("own streams of two threads, as their default streams, and a wait", false),
         ("two handles of the stream that all share", false),
         ("freed", false),
         ("freed, and allocated in stream order", true),
@@ -98,6 +101,16 @@ const SHARED: usize = 0;
 const LEGACY: usize = 1;
 const OWN: usize = 2;
 
+/// Fills memory as a program does that is compiled for default streams of threads.
+fn fill_own_default(memory: u64) {
+    let mut found = ptr::null();
+    let code = unsafe { cuGetProcAddress(c"cuMemsetD8Async".as_ptr(), &raw mut found, 12_000, 2) };
+    assert_eq!(code, 0);
+    // SAFETY: the type of the function.
+    let fill: extern "C" fn(u64, u8, usize, usize) -> u32 = unsafe { std::mem::transmute(found) };
+    assert_eq!(fill(memory, 1, 4, 0), 0);
+}
+
 /// Fills memory in one default stream and reads it in another, as an H200 orders them.
 fn play_with_default_streams(scene: &str, memory: u64) {
     let read = |stream: usize| {
@@ -120,6 +133,15 @@ fn play_with_default_streams(scene: &str, memory: u64) {
         }
         "s of two threads, and a wait" => {
             fill(OWN);
+            assert_eq!(cuStreamSynchronize(OWN), 0);
+            in_thread(&|| read(OWN));
+        }
+        "s of two threads, as their default streams" => {
+            in_thread(&|| fill_own_default(memory));
+            read(OWN);
+        }
+        "s of two threads, as their default streams, and a wait" => {
+            fill_own_default(memory);
             assert_eq!(cuStreamSynchronize(OWN), 0);
             in_thread(&|| read(OWN));
         }

@@ -12,8 +12,12 @@ const INVALID_VALUE: u32 = 1;
 const NOT_FOUND: u32 = 500;
 
 fn find(name: &CStr, version: i32) -> *const c_void {
+    find_with(name, version, 0)
+}
+
+fn find_with(name: &CStr, version: i32, flags: u64) -> *const c_void {
     let (mut found, mut status) = (ptr::null(), 9);
-    let code = unsafe { cuGetProcAddress_v2(name.as_ptr(), &raw mut found, version, 0, &raw mut status) };
+    let code = unsafe { cuGetProcAddress_v2(name.as_ptr(), &raw mut found, version, flags, &raw mut status) };
     assert_eq!((code, status), if found.is_null() { (NOT_FOUND, 1) } else { (0, 0) });
     found
 }
@@ -40,5 +44,16 @@ fn what_it_cannot_look_up_is_refused() {
         assert_eq!(cuGetProcAddress(c"cuInit".as_ptr(), ptr::null_mut(), 12_000, 0), INVALID_VALUE);
         assert_eq!(cuGetProcAddress(c"cuInit".as_ptr(), &raw mut found, 12_000, 3), INVALID_VALUE);
         assert_eq!(cuGetProcAddress(c"cuInit".as_ptr(), &raw mut found, 12_000, 2), 0);
+    }
+}
+
+#[test]
+fn a_program_that_is_compiled_for_default_streams_of_threads_gets_the_functions_that_use_them() {
+    with_device(WELL);
+    for (name, has_its_own) in
+        [(c"cuLaunchKernel", true), (c"cuMemcpyHtoD", true), (c"cuMemsetD8", true), (c"cuMemAlloc", false)]
+    {
+        let (shared, own) = (find_with(name, 12_000, 1), find_with(name, 12_000, 2));
+        assert_eq!((shared == find(name, 12_000), shared != own), (true, has_its_own), "{name:?}");
     }
 }

@@ -99,6 +99,7 @@ impl<'a> Decoder<'a> {
             }
         }
         let fusing = self.fuse(form, opcode, args);
+        let product = self.product(form, opcode, args);
         self.origins.add(form, d, args);
         let (taint_rule, arithmetic_check) = (form.taint, form.check);
         self.push(Inst { d, d2, args, source, taint_rule, arithmetic_check, ..Inst::new(what) });
@@ -106,13 +107,31 @@ impl<'a> Decoder<'a> {
         if form.flushes.result {
             self.push(Inst { d, args: [d, ZERO, ZERO, ZERO], source, ..Inst::new(Self::op("flush.f32")) });
         }
-        if let Some(Fusion::Product(of, fused)) = form.fusion {
-            self.products.insert(d, Product { opcode, of, fused, at: self.items.len() - 1 });
+        if let Some(product) = product {
+            self.products.insert(d, product);
         }
         if matches!(form.results, Results::Comparison { .. }) && d2 != SINK {
             self.complement(d2, d, source);
         }
         Ok(())
+    }
+
+    /// The product that the next instruction computes, copies or negates.
+    fn product(&self, form: &Form, opcode: &'a str, args: [Register; 4]) -> Option<Product<'a>> {
+        let at = self.items.len();
+        let copied = self.products.get(&args[0]).cloned();
+        let negates = match form.fusion? {
+            Fusion::Product(of, fused) => {
+                return Some(Product { opcode, of, fused, at, copies: Vec::new(), is_negated: false });
+            }
+            Fusion::Copy => false,
+            Fusion::Negation(is_between) if copied.as_ref().is_some_and(|product| is_between(product.of)) => true,
+            Fusion::Negation(_) | Fusion::Sum(..) => return None,
+        };
+        let mut product = copied?;
+        product.copies.push(at);
+        product.is_negated ^= negates;
+        Some(product)
     }
 
     /// If the next instruction is a sum that may be fused: the products that it uses may not be rounded. Returns those of its terms.
@@ -124,7 +143,9 @@ impl<'a> Decoder<'a> {
             if let Item::Inst(inst) = &mut self.items[product.at] {
                 inst.op = Op::Two(product.fused);
                 self.forms.insert(format!("{}+{sum}", product.opcode));
-                found.push(Fusing { product: product.at, sum: self.items.len(), term, of, fused });
+                let sign = if product.is_negated { 1 << (8 * u32::from(form.source.1) - 1) } else { 0 };
+                let (sum, fused) = (self.items.len(), fused[usize::from(product.is_negated)]);
+                found.push(Fusing { product: product.at, copies: product.copies.clone(), sum, term, of, sign, fused });
             }
         }
         found

@@ -55,21 +55,24 @@ const SINCE: &[(c_int, &[&str])] = &[
     (13_010, &["cuLaunchHostFunc_v2", "cuMulticastBindAddr_v2", "cuMulticastBindMem_v2"]),
 ];
 
-/// The latest form of a function that a version of CUDA has.
-fn find(symbol: &str, version: c_int) -> Option<*const c_void> {
+/// The latest form of a function that a version of CUDA has, of those for default streams of threads if there is one and they are asked for.
+fn find(symbol: &str, version: c_int, flags: u64) -> Option<*const c_void> {
     let is_there = |name: &str| SINCE.iter().all(|(since, names)| *since <= version || !names.contains(&name));
     let forms = (2..=4).rev().map(|form| format!("{symbol}_v{form}")).chain([symbol.to_owned()]);
-    forms.filter(|name| is_there(name)).find_map(|name| {
-        let at = exports::TABLE.binary_search_by_key(&name.as_str(), |(name, _)| name).ok()?;
-        Some(exports::TABLE[at].1 as *const c_void)
-    })
+    let suffixes: &[&str] = if flags == OWN_DEFAULT { &["_ptsz", "_ptds", ""] } else { &[""] };
+    forms
+        .filter(|name| is_there(name))
+        .flat_map(|form| suffixes.iter().map(move |suffix| form.clone() + suffix))
+        .find_map(|name| {
+            let at = exports::TABLE.binary_search_by_key(&name.as_str(), |(name, _)| name).ok()?;
+            Some(exports::TABLE[at].1 as *const c_void)
+        })
 }
 
-/// The flags: none, for the default stream, and for one that each thread has for itself.
-const FLAGS: std::ops::RangeInclusive<u64> = 0..=2;
+/// The flag for functions whose default stream is the calling thread's (`CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM`).
+const OWN_DEFAULT: u64 = 2;
 
-/// The address of a function in the form that a version of CUDA has; null if there is none. For a default stream per thread it is the
-/// same one: its default stream waits for more than such a stream does.
+/// The address of a function in the form that a version of CUDA has; null if there is none.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuGetProcAddress(
     symbol: *const c_char,
@@ -91,12 +94,12 @@ pub unsafe extern "C" fn cuGetProcAddress_v2(
     status: *mut c_int,
 ) -> Code {
     call("cuGetProcAddress_v2", |_| {
-        if symbol.is_null() || !FLAGS.contains(&flags) {
+        if symbol.is_null() || flags > OWN_DEFAULT {
             return Err(INVALID_VALUE);
         }
         // SAFETY: not null, and hence a text that a NUL ends.
         let name = unsafe { CStr::from_ptr(symbol) }.to_string_lossy();
-        let found = find(&name, version);
+        let found = find(&name, version, flags);
         // SAFETY: the caller's promise.
         unsafe { put(function, found.unwrap_or(ptr::null()))? };
         if !status.is_null() {

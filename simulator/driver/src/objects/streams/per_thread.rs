@@ -1,6 +1,7 @@
 //! The default stream that each thread of the program has for itself: `CU_STREAM_PER_THREAD`, and stream 0 of what is compiled
 //! for it. Nothing orders those of two threads but what orders any two streams (CUDA Driver API, Stream synchronization behavior).
 
+use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -26,11 +27,21 @@ impl Drop for Thread {
 
 thread_local! {
     static OWN: Thread = Thread(MARK | THREADS.fetch_add(1, Ordering::Relaxed));
+    static IS_DEFAULT: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Makes a call whose stream 0 is the thread's own.
+pub fn as_default<T>(call: impl FnOnce() -> T) -> T {
+    IS_DEFAULT.set(true);
+    let result = call();
+    IS_DEFAULT.set(false);
+    result
 }
 
 /// The stream that the calling thread means by a handle, for a key. The default stream that all threads share has two handles.
 pub fn resolved(handle: usize) -> usize {
     match handle {
+        0 if IS_DEFAULT.get() => own(),
         0..=1 => 0,
         HANDLE => own(),
         handle => handle,
