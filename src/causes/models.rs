@@ -4,18 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 
-use crate::ops::Op;
-
 /// The functions that each model uses, made by `cargo xtask models`: `.gather` is a method, `rope` a function, `Linear` a type, and
 /// `QTensor::new` makes one.
 #[derive(Debug, Clone, Default, Deserialize)]
 pub struct Models(BTreeMap<String, BTreeSet<String>>);
 
 impl Models {
-    /// The models that use a function of one of `ops`.
-    pub fn using<'a>(&self, ops: impl IntoIterator<Item = &'a Op>) -> Vec<String> {
-        let names: BTreeSet<String> =
-            ops.into_iter().flat_map(|op| op.covers).flat_map(|covered| names(covered)).collect();
+    /// The models that use one of these functions, as the table of an op calls them.
+    pub fn using<'a>(&self, covered: impl IntoIterator<Item = &'a str>) -> Vec<String> {
+        let names: BTreeSet<String> = covered.into_iter().flat_map(names).collect();
         let users = self.0.iter().filter(|(_, used)| !used.is_disjoint(&names));
         users.map(|(model, _)| model.clone()).collect()
     }

@@ -45,6 +45,10 @@ pub struct RootCause {
     pub note: Option<String>,
     /// Where it is: files and functions of candle, such as `candle-core/src/conv.rs ParamsConv1D::l_out`.
     pub at: Vec<String>,
+    /// Those of the functions in the table of its ops that have it, such as `Tensor::argmax`; all if there are none. An op that draws one
+    /// of many functions covers some that do not.
+    #[serde(default)]
+    pub functions: Vec<String>,
     /// How it goes wrong there, and why.
     pub explanation: String,
     /// A failure for which one of these holds has this cause.
@@ -101,7 +105,7 @@ impl RootCause {
             if !themes.contains_key(&cause.theme) {
                 return Err(format!("{}/cause.toml: {THEMES} has no theme `{}`", cause.name, cause.theme));
             }
-            Ok(Self { since: since.remove(&cause.name), models: models.using(cause.ops()), ..cause })
+            Ok(Self { since: since.remove(&cause.name), models: models.using(cause.covered()), ..cause })
         };
         let mut all = causes.into_iter().map(parse).collect::<Result<Vec<_>, String>>()?;
         if let Some(name) = since.keys().next() {
@@ -141,6 +145,12 @@ impl RootCause {
     /// The ops whose failures it may explain.
     pub fn ops(&self) -> impl Iterator<Item = &'static Op> {
         ops::ALL.iter().copied().filter(|op| self.shown_by.iter().any(|predicate| predicate.name.is_of(op)))
+    }
+
+    /// The functions of candle that have it, as the tables of its ops call them.
+    fn covered(&self) -> impl Iterator<Item = &str> {
+        let covered = self.ops().flat_map(|op| op.covers.iter().copied());
+        covered.filter(|name| self.functions.is_empty() || self.functions.iter().any(|function| function == name))
     }
 
     /// The cause of `causes` that `typed` means: its name, or a part of its name that no other has.
@@ -200,6 +210,10 @@ impl RootCause {
 
     /// Refuses a predicate on an input or a param that an op of its pattern does not have.
     pub fn check(&self) -> Result<(), String> {
+        let is_covered = |name: &&String| self.ops().any(|op| op.covers.contains(&name.as_str()));
+        if let Some(name) = self.functions.iter().find(|name| !is_covered(name)) {
+            return Err(format!("{}: `functions`: no op of it calls `{name}`", self.name));
+        }
         self.shown_by.iter().try_for_each(Predicate::check).map_err(|problem| format!("{}: {problem}", self.name))
     }
 
