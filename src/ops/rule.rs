@@ -55,6 +55,7 @@ rules! {
     PART = "the part ends outside the tensor",
     INDICES = "more indices than dimensions",
     DIM_TWICE = "a dimension named twice",
+    DIM_RANGE = "a range of dimensions that ends before it starts",
     PERMUTATION = "no permutation of the dimensions" => "not a permutation of the dimensions",
     HOLE = "a hole of any size" => "an inferred dimension that could have any size",
     TOO_MANY = "more elements than memory can have" => "more elements than fit into memory",

@@ -153,6 +153,17 @@ pub fn placed(case: &Case) -> Vec<Step> {
     accepted(case).into_iter().map(|placed| placed.step).collect()
 }
 
+/// The calls of all steps with all their inputs. Of what flows, only the dtype and the shape are right, as far as they are promised.
+pub fn whole_calls(case: &Case) -> Vec<Case> {
+    let anything = |Step { call, flowing, .. }: Step| match flowing {
+        Some(name) => call.input(name, filled(DType::F32, &[], Value::of(DType::F32, 0.0))),
+        None => call,
+    };
+    let (steps, placed) = (steps(case), placed(case));
+    let later = steps.into_iter().skip(placed.len()).map(anything);
+    placed.into_iter().map(|step| step.call).chain(later).collect()
+}
+
 /// A step with all its inputs, and its contract.
 struct Placed {
     step: Step,

@@ -1,6 +1,6 @@
 //! An excuse ends where its reason ends: calls just inside and just beyond what a reason is about.
 
-use snuffer::case::Case;
+use snuffer::case::{Case, Param};
 use snuffer::ops::{self, Contract};
 use snuffer::tensor::{DType, Fill, Tensor, Value, Values};
 
@@ -147,5 +147,23 @@ fn a_shape_is_judged_where_pytorch_takes_or_rejects_it() {
         (call("tensor.conv2d", [("x", F32, &[0, 1, 1, 1], 0.0), ("kernel", F32, &[1, 1, 1, 1], 0.0)]), "accepts"),
         (call("state.parameters", [("x", F32, &[0], 0.0)]), "accepts"),
         (call("layer.parts", [("weight", F32, &[0], 0.0), ("bias", F32, &[0], 0.0)]), "accepts"),
+    ]);
+}
+
+#[test]
+fn an_argument_that_is_not_needed_is_checked_as_pytorch_does() {
+    use DType::{F32, I64};
+    let x = |op: &str, shape: &[usize]| call(op, [("x", F32, shape, 0.0)]);
+    let mut flipped = x("tensor.flip", &[2]);
+    flipped.params.insert("dims".to_string(), Param::List(vec![Param::Number(Value::Int(0)); 2]));
+    assert_promised([
+        (call("tensor.cat", [("t0", F32, &[1], 0.0)]).param("dim", 1_i64), "rejects"),
+        (x("tensor.pad_with_zeros", &[1]).param("dim", 1_i64), "rejects"),
+        (x("tensor.pad_with_same", &[1]).param("dim", 1_i64), "rejects"),
+        (x("op.replication_pad2d", &[1, 1]).param("pad", 0_i64), "rejects"),
+        (x("tensor.flatten", &[2, 2]).param("form", "both").param("start", 1_i64).param("end", 0_i64), "rejects"),
+        (x("tensor.get", &[]).param("form", "first"), "rejects"),
+        (call("tensor.meshgrid", [("x", F32, &[1], 0.0), ("y", I64, &[1], 0.0)]), "rejects"),
+        (flipped, "rejects"),
     ]);
 }

@@ -255,7 +255,7 @@ fn reference(inputs: &ReferenceInputs) -> Vec<ArrayD<Num>> {
     vec![out]
 }
 
-/// The slope of a head (ALiBi, Press et al. 2022; llama.cpp `ggml_flash_attn_ext`): a geometric sequence for as many heads as the largest
+/// The slope of a head (`ALiBi`, Press et al. 2022; llama.cpp `ggml_flash_attn_ext`): a geometric sequence for as many heads as the largest
 /// power of two, and for the others every second slope of twice as many heads.
 fn slope(largest: f64, head: usize, heads: usize) -> f64 {
     let power = 1_usize << heads.ilog2();

@@ -9,7 +9,7 @@ use crate::ops::{Rule, in_range, rule};
 use crate::tensor::{DType, Tensor, Value};
 
 /// The condition on each element.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Law {
     /// It is in this range.
     Within(f64, f64),

@@ -43,8 +43,7 @@ pub static REPLICATION_PAD2D: Op = Op {
 fn around(case: &Case, x: &[usize]) -> Result<Vec<usize>, Contract> {
     let pad = case.size("pad");
     if x.len() != 4 {
-        let contract = if pad == 1 { Contract::Rejects(&rule::RANK) } else { Contract::Unspecified(rule::RANK.id) };
-        return Err(contract);
+        return Err(Contract::Rejects(&rule::RANK));
     }
     if pad > 1 << 8 {
         return Err(TOO_LARGE);

@@ -74,7 +74,7 @@ fn flattened(case: &Case, x: &[usize]) -> Result<Vec<usize>, Contract> {
         return Err(Contract::Rejects(&rule::DIM));
     }
     if start > end {
-        return Err(Contract::Unspecified("a range of dimensions that ends before it starts"));
+        return Err(Contract::Rejects(&rule::DIM_RANGE));
     }
     Ok([&x[..start], &[x[start..=end].iter().product()], &x[end + 1..]].concat())
 }

@@ -43,7 +43,7 @@ fn flipped(case: &Case, x: &[usize]) -> Result<Vec<usize>, Contract> {
         return Err(Contract::Rejects(&rule::DIM));
     }
     if (1..dims.len()).any(|place| dims[..place].contains(&dims[place])) {
-        return Err(Contract::Unspecified("a dimension flipped twice"));
+        return Err(Contract::Rejects(&rule::DIM_TWICE));
     }
     Ok(x.to_vec())
 }

@@ -63,7 +63,7 @@ fn dim_of(case: &Case) -> usize {
 fn gotten(case: &Case, x: &[usize]) -> Result<Vec<usize>, Contract> {
     let dim = dim_of(case);
     if x.is_empty() && case.text("form") == "first" {
-        return Err(Contract::Unspecified("a slice of a scalar"));
+        return Err(Contract::Rejects(&rule::INDEX));
     }
     let Some(&n) = x.get(dim) else { return Err(Contract::Rejects(&rule::DIM)) };
     if case.size("index") >= n {

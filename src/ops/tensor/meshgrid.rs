@@ -29,7 +29,7 @@ pub static MESHGRID: Op = Op {
             return Contract::Rejects(&rule::RANK);
         };
         if x.dtype != y.dtype {
-            return Contract::Unspecified(rule::MIXED.id);
+            return Contract::Rejects(&rule::MIXED);
         }
         if rows.checked_mul(columns).is_none_or(|n| n > 1 << 22) {
             return Contract::Unspecified(why::TOO_LARGE);
