@@ -39,19 +39,20 @@ impl Body {
             Self { lines: Vec::new(), vars: Vec::new(), device, bound: Bound::Nothing, first_call: usize::MAX };
         let steps = sequence::steps(case);
         if steps.is_empty() {
-            body.call(op, case, whole, "")?;
+            body.call((op, case, case), whole, "")?;
         }
-        for (number, Step { op, call, flowing }) in steps.iter().enumerate() {
+        let whole_calls = sequence::whole_calls(case);
+        for (number, (Step { op, call, flowing }, whole_call)) in steps.iter().zip(&whole_calls).enumerate() {
             if let Some(name) = flowing {
                 body.rename_output(name);
             }
-            body.call(op, call, whole, &format!("{}.", number + 1))?;
+            body.call((op, call, whole_call), whole, &format!("{}.", number + 1))?;
         }
         Ok(body)
     }
 
-    /// Adds `call` and its inputs, whose names in `whole` start with `prefix`.
-    fn call(&mut self, op: &Op, call: &Case, whole: &Case, prefix: &str) -> Result<(), String> {
+    /// Adds `call` and its inputs, whose names in `whole` start with `prefix`. `whole_call` also has the input that flows into it.
+    fn call(&mut self, (op, call, whole_call): (&Op, &Case, &Case), whole: &Case, prefix: &str) -> Result<(), String> {
         let mut shared = BTreeMap::new();
         for buffer in call.shared() {
             let (owner, _, _) = &buffer.parts[0];
@@ -72,7 +73,7 @@ impl Body {
                 None => self.input(name, &own, data, op.has_gradient(whole, &own))?,
             }
         }
-        let mut lines = templates::rust_call(op, call, self.device)?;
+        let mut lines = templates::rust_call(op, whole_call, self.device)?;
         let binds = |name: &str| {
             let forms = [format!("let {name} "), format!("let mut {name} ")];
             lines.iter().any(|line| forms.iter().any(|form| line.starts_with(form)))

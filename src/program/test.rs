@@ -2,7 +2,7 @@
 
 use super::body::{Body, Bound};
 use super::rust;
-use crate::case::Backward;
+use crate::case::{Backward, Case};
 use crate::device::Device;
 use crate::ops::{Contract, Law, Rule, invariants};
 use crate::oracle::{Evidence, Expectation, OracleName};
@@ -170,9 +170,14 @@ impl Promised {
 
     fn invariants(&mut self, evidence: &Evidence, returned: &Returned) -> Result<String, String> {
         let Some(output) = returned.outputs.first() else { return Err("there is no output".to_string()) };
-        let laws = invariants(evidence.case).map(|invariant| invariant.law);
-        let broken = laws.filter(|law| law.first_broken(evidence.case, output).is_some());
-        let conditions: Vec<String> = broken.filter_map(Law::condition).collect();
+        let case = evidence.op.complete(evidence.case);
+        let laws = invariants(&case).map(|invariant| invariant.law);
+        let broken: Vec<Law> = laws.filter(|law| law.first_broken(&case, output).is_some()).collect();
+        if broken.contains(&Law::Sorts) {
+            self.sorts(&case);
+            return Ok("sorts_the_numbers_of_each_row".to_string());
+        }
+        let conditions: Vec<String> = broken.into_iter().filter_map(Law::condition).collect();
         let of = self.output(0);
         for condition in &conditions {
             let cast = ".flatten_all()?.to_device(&Device::Cpu)?.to_dtype(DType::F64)?.to_vec1::<f64>()?";
@@ -180,6 +185,24 @@ impl Promised {
         }
         let promise = || "keeps_to_its_range".to_string();
         if conditions.is_empty() { Err("no condition on single elements shows it".to_string()) } else { Ok(promise()) }
+    }
+
+    /// Asserts that the positions in the output sort `x`, but for NaN.
+    fn sorts(&mut self, case: &Case) {
+        let backwards = if case.int("asc") == 0 { ".rev()" } else { "" };
+        let single = if case.tensor("x").is_some_and(|x| x.dtype == DType::F8e4m3) {
+            // An 8-bit float has no direct conversion to f64 that ends.
+            ".to_dtype(DType::F32)?"
+        } else {
+            ""
+        };
+        self.push(format!(
+            "let numbers = x.to_device(&Device::Cpu)?{single}.to_dtype(DType::F64)?.flatten_all()?.to_vec1::<f64>()?;\n\
+             let (size, order) = (x.dims()[x.rank() - 1], output.flatten_all()?.to_vec1::<u32>()?);\n\
+             for (row, order) in numbers.chunks(size).zip(order.chunks(size)) {{\n    \
+             let sorted: Vec<f64> = order.iter(){backwards}.map(|&at| row[at as usize]).filter(|x| !x.is_nan()).collect();\n    \
+             assert!(sorted.is_sorted(), \"{{sorted:?}}\");\n}}"
+        ));
     }
 
     fn gradients(&mut self, evidence: &Evidence, returned: &Returned, backward: Backward) -> Result<String, String> {

@@ -19,13 +19,14 @@ pub fn torch(op: &Op, case: &Case) -> Result<String, String> {
     let mut script = Script { body: Vec::new(), leaves: Vec::new(), several: false };
     let steps = sequence::steps(case);
     if steps.is_empty() {
-        script.call(op, case, whole, "")?;
+        script.call((op, case, case), whole, "")?;
     }
-    for (number, Step { op, call, flowing }) in steps.iter().enumerate() {
+    let whole_calls = sequence::whole_calls(case);
+    for (number, (Step { op, call, flowing }, whole_call)) in steps.iter().zip(&whole_calls).enumerate() {
         if let Some(name) = flowing {
             script.body.push(format!("{name} = {}", if script.several { "outputs[0]" } else { "output" }));
         }
-        script.call(op, call, whole, &format!("{}.", number + 1))?;
+        script.call((op, call, whole_call), whole, &format!("{}.", number + 1))?;
     }
     let unsigned = steps.iter().map(|step| &step.call).chain([case]).any(holds_u32);
     Ok(script.text(backward, unsigned))
@@ -47,8 +48,8 @@ struct Script {
 }
 
 impl Script {
-    /// Adds `call` and its inputs, whose names in `whole` start with `prefix`.
-    fn call(&mut self, op: &Op, call: &Case, whole: &Case, prefix: &str) -> Result<(), String> {
+    /// Adds `call` and its inputs, whose names in `whole` start with `prefix`. `whole_call` also has the input that flows into it.
+    fn call(&mut self, (op, call, whole_call): (&Op, &Case, &Case), whole: &Case, prefix: &str) -> Result<(), String> {
         let mut shared = BTreeMap::new();
         for buffer in call.shared() {
             let (owner, _, _) = &buffer.parts[0];
@@ -67,7 +68,7 @@ impl Script {
                 None => self.input(name, &own, data, op.has_gradient(whole, &own))?,
             }
         }
-        let mut lines = templates::torch_call(op, call)?;
+        let mut lines = templates::torch_call(op, whole_call)?;
         self.several = lines.iter().any(|line| line.starts_with("outputs = "));
         if let Some(last) = lines.last_mut().filter(|last| !self.several && !last.starts_with("output")) {
             last.insert_str(0, "output = ");
