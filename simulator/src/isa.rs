@@ -155,7 +155,7 @@ pub struct Flushes {
     pub result: bool,
 }
 
-/// The part of a form in what a GPU may fuse: a product, and a sum of the same type that uses it.
+/// The role of a form where a GPU may fuse a product with a sum of the same type.
 #[derive(Debug, Clone, Copy)]
 pub enum Fusion {
     /// A product without a rounding modifier: its type, and what it is where such a sum may use it.
@@ -165,7 +165,7 @@ pub enum Fusion {
     Sum(TypeId, [[Three; 2]; 2]),
     /// A copy between the two.
     Copy,
-    /// A negation between two of such a type.
+    /// A negation between the two, if this accepts their type.
     Negation(fn(TypeId) -> bool),
 }
 

@@ -45,7 +45,7 @@ fn functions() -> (String, String) {
     let symbols = fs::read_to_string(Path::new(ROOT).join("simulator/driver/symbols.txt")).expect("symbols.txt");
     let mut libraries: BTreeMap<&str, [Vec<&str>; 2]> = BTreeMap::new();
     for (library, symbol) in symbols.lines().filter_map(|line| line.split_once(' ')) {
-        // The same functions for default streams of threads; the page says so.
+        // The same functions with per-thread default streams; the page says so.
         if library == "cuda" && ["_ptsz", "_ptds"].iter().any(|suffix| symbol.ends_with(suffix)) {
             continue;
         }

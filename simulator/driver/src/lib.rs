@@ -41,8 +41,8 @@ macro_rules! nvrtc {
     };
 }
 
-/// An exported function of the driver for programs that are compiled for default streams of threads: another one, whose stream 0 is then
-/// the calling thread's. None has more arguments than `cuLaunchKernel`, and all are integers and pointers.
+/// An exported function of the driver for programs that are compiled for per-thread default streams. It calls the shared form; stream 0
+/// is then the calling thread's. None has more arguments than `cuLaunchKernel`, and all are integers and pointers.
 macro_rules! own_default {
     ($name:ident, $shared:ident) => {
         #[unsafe(no_mangle)]

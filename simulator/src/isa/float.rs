@@ -31,8 +31,8 @@ macro_rules! floats {
     };
 }
 
-/// A sum and a difference without a rounding modifier, as one instruction with the product that is a term of them. For each term: of the
-/// product, and of the negated one.
+/// The fused forms of a sum and of a difference. Each has a pair for its first and one for its second term: with a product there, and
+/// with a negated product.
 macro_rules! fusions {
     ($type:ident, $fuse:ident) => {{
         let plus =

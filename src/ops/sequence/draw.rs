@@ -8,13 +8,13 @@ use crate::ops::tensor::metadata::METADATA;
 use crate::ops::{Contract, Op, all_that};
 use crate::tensor::{DType, Tensor, cast, product, resized};
 
-/// Whether floats flow through an op: its main input has a gradient, and its output a reference that the next step starts from.
+/// True if floats flow through an op: its main input has a gradient, and its output a reference that the next step starts from.
 fn passes(op: &Op) -> bool {
     // Threads that differentiate return gradients, which have none.
     op.reference.is_some() && op.differentiable.contains(&op.support.of) && op.name != THREADS.name
 }
 
-/// Whether an op may make integers of numbers, such as positions or truths: no input has a gradient.
+/// True if an op may make integers of numbers, such as positions or truths: no input has a gradient.
 fn decides(op: &Op) -> bool {
     // Other families return facts on the CPU, and metadata are those of an input of a case.
     let is_of_numbers = op.name.starts_with("tensor.") && op.name != METADATA.name;
@@ -22,7 +22,7 @@ fn decides(op: &Op) -> bool {
     op.reference.is_some() && op.differentiable.is_empty() && takes_main && is_of_numbers
 }
 
-/// Whether an op takes positions, labels or conditions.
+/// True if an op takes positions, labels or conditions.
 fn is_led(op: &Op) -> bool {
     op.reference.is_some() && op.inputs.iter().any(|spec| spec.discrete) && !op.is_relation()
 }

@@ -71,13 +71,13 @@ impl<'a> Evaluation<'a> {
     }
 }
 
-/// Whether `dtype` has this number, an integer if it has only those.
+/// True if `dtype` has this number: an integer, if it has only integers.
 pub fn is_in(number: &Num, dtype: DType) -> bool {
     let Some((low, high)) = dtype.int_range() else { return true };
     number.value.fract() == 0.0 && (low as f64..=high as f64).contains(&number.value)
 }
 
-/// What `step` knows of a `number` that flows into it in this dtype: nothing if an overflow, a truncation or an open order decides it.
+/// The knowledge of `step` about a `number` that flows into it in this dtype: none if an overflow, a truncation or an open order decides it.
 fn carried(number: Num, dtype: DType, step: &Step) -> Num {
     let is_open = number.indeterminate || number.is_exceeded_by(number.peak);
     // What is too large for its dtype is infinite, and compares as such. Another computation may be off by several error bounds.

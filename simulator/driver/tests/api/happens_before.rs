@@ -101,7 +101,7 @@ const SHARED: usize = 0;
 const LEGACY: usize = 1;
 const OWN: usize = 2;
 
-/// Fills memory as a program does that is compiled for default streams of threads.
+/// Fills memory as a program does that is compiled for per-thread default streams.
 fn fill_own_default(memory: u64) {
     let mut found = ptr::null();
     let code = unsafe { cuGetProcAddress(c"cuMemsetD8Async".as_ptr(), &raw mut found, 12_000, 2) };

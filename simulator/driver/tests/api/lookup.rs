@@ -48,7 +48,7 @@ fn what_it_cannot_look_up_is_refused() {
 }
 
 #[test]
-fn a_program_that_is_compiled_for_default_streams_of_threads_gets_the_functions_that_use_them() {
+fn a_program_that_is_compiled_for_per_thread_default_streams_gets_the_functions_that_use_them() {
     with_device(WELL);
     for (name, has_its_own) in
         [(c"cuLaunchKernel", true), (c"cuMemcpyHtoD", true), (c"cuMemsetD8", true), (c"cuMemAlloc", false)]

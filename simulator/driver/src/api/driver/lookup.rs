@@ -55,7 +55,7 @@ const SINCE: &[(c_int, &[&str])] = &[
     (13_010, &["cuLaunchHostFunc_v2", "cuMulticastBindAddr_v2", "cuMulticastBindMem_v2"]),
 ];
 
-/// The latest form of a function that a version of CUDA has, of those for default streams of threads if there is one and they are asked for.
+/// The latest form of a function that a version of CUDA has. The flag asks for the form with per-thread default streams, if there is one.
 fn find(symbol: &str, version: c_int, flags: u64) -> Option<*const c_void> {
     let is_there = |name: &str| SINCE.iter().all(|(since, names)| *since <= version || !names.contains(&name));
     let forms = (2..=4).rev().map(|form| format!("{symbol}_v{form}")).chain([symbol.to_owned()]);
