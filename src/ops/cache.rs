@@ -17,6 +17,7 @@ pub(super) const OPS: &[&Op] = &[
     &raw_interleaved::RAW_INTERLEAVED,
     &rotating::ROTATING,
     &rotating::ROTATING_KEPT,
+    &rotating::ROTATING_MASK,
     &rotating::ROTATING_POSITIONS,
     &scattered::SCATTERED,
     &scattered::SCATTERED_MASK,

@@ -24,8 +24,6 @@ pub static ROTATING: Op = Op {
         "RotatingKvCache::k",
         "RotatingKvCache::v",
         "RotatingKvCache::append",
-        "RotatingKvCache::attn_mask",
-        "RotatingKvCache::positions",
         "RotatingKvCache::reset",
     ],
     support: CACHE_SUPPORT,
@@ -72,10 +70,10 @@ pub static ROTATING_KEPT: Op = Op {
 const RING_PROMISE: &str = "candle-nn/src/kv_cache.rs:162-262: a ring buffer; a longer part is returned whole and its \
                             last `max` positions are kept (candle's comments alone)";
 
-/// The positions and the attention mask that the cache announces before each append.
+/// The positions that the cache announces before each append.
 pub static ROTATING_POSITIONS: Op = Op {
     name: "cache.rotating_positions",
-    covers: &["RotatingKvCache", "RotatingCache"],
+    covers: &["RotatingKvCache", "RotatingCache", "RotatingKvCache::positions"],
     support: CACHE_SUPPORT,
     inputs: APPENDS,
     params: CACHE_PARAMS,
@@ -83,10 +81,7 @@ pub static ROTATING_POSITIONS: Op = Op {
     contract: |case| match checked(case) {
         Err(contract) => contract,
         Ok(_) => {
-            let outputs = steps(case).into_iter().flat_map(|step| {
-                let mask = (step.length != 1).then(|| (DType::U8, vec![step.length, step.returned.len()]));
-                [Some((DType::U32, vec![step.returned.len()])), mask].into_iter().flatten()
-            });
+            let outputs = steps(case).into_iter().map(|step| (DType::U32, vec![step.returned.len()]));
             Contract::Accepts { outputs: outputs.collect(), refusal: None }
         }
     },
@@ -96,9 +91,8 @@ pub static ROTATING_POSITIONS: Op = Op {
             let length = k.dim(call.size("dim"))?;
             let positions: Vec<u32> = cache.positions(length).iter().map(|&position| position as u32).collect();
             let positions = Candle::new(positions, k.device())?;
-            let mask = cache.attn_mask(length, k.device())?;
             cache.append(k, v)?;
-            Ok([positions].into_iter().chain(mask).collect())
+            Ok(vec![positions])
         })
     },
     source: r#"
@@ -109,33 +103,78 @@ pub static ROTATING_POSITIONS: Op = Op {
         {% set length = inputs["k" ~ n].shape[dim] %}
         let positions: Vec<u32> = cache.positions({{ length }}).iter().map(|&position| position as u32).collect();
         outputs.push(Tensor::new(positions, &device)?);
-        outputs.extend(cache.attn_mask({{ length }}, &device)?);
         cache.append(&k{{ n }}, &v{{ n }})?;
         {% endfor %}
     "#,
     // PyTorch has no such cache.
     torch: "",
     reference: Some(|inputs| {
-        let max = inputs.case.size("max");
-        let mut outputs = Vec::new();
-        for step in steps(inputs.case) {
+        let positions = |step: Step| {
             let positions = step.returned.iter().map(|&position| Num::exact(position as f64)).collect();
-            outputs.push(ArrayD::from_shape_vec(IxDyn(&[step.returned.len()]), positions).expect("as many"));
-            if step.length == 1 {
-                continue;
-            }
-            outputs.push(ArrayD::from_shape_fn(IxDyn(&[step.length, step.returned.len()]), |index| {
-                let (query, key) = (step.before + index[0], step.returned[index[1]]);
-                Num::exact(f64::from(u8::from(key > query || key + max < query)))
-            }));
-        }
-        outputs
+            ArrayD::from_shape_vec(IxDyn(&[step.returned.len()]), positions).expect("as many")
+        };
+        steps(inputs.case).into_iter().map(positions).collect()
     }),
     ulps: 4.0,
     differentiable: &[],
-    promise: "candle-nn/src/kv_cache.rs:264-332: the positions and the mask of \"all the elements that will be returned \
-              *after* adding `seq_len` to the cache\" (candle's documentation alone, and its code for how far back the \
-              mask shows)",
+    promise: "candle-nn/src/kv_cache.rs:296-318: \"the positions corresponding to all the elements that will be returned \
+              *after* adding `seq_len` to the cache\"",
+};
+
+/// The attention mask that the cache announces before each append: 0 for the keys that a query sees. No mask hides none.
+pub static ROTATING_MASK: Op = Op {
+    name: "cache.rotating_mask",
+    covers: &["RotatingKvCache", "RotatingCache", "RotatingKvCache::attn_mask"],
+    support: CACHE_SUPPORT,
+    inputs: APPENDS,
+    params: CACHE_PARAMS,
+    generate: draw_cache,
+    contract: |case| match checked(case) {
+        Err(contract) => contract,
+        Ok(_) => {
+            let outputs = steps(case).into_iter().map(|step| (DType::U8, vec![step.length, step.returned.len()]));
+            Contract::Accepts { outputs: outputs.collect(), refusal: None }
+        }
+    },
+    call: |call| {
+        let mut cache = RotatingKvCache::new(call.size("dim"), call.size("max"));
+        append_all(call, &mut cache, RotatingKvCache::reset, |cache, k, v| {
+            let length = k.dim(call.size("dim"))?;
+            let mask = cache.attn_mask(length, k.device())?;
+            let returned = cache.append(k, v)?.0.dim(call.size("dim"))?;
+            let nothing_hidden = || Candle::zeros((length, returned), candle_core::DType::U8, k.device());
+            Ok(vec![mask.map_or_else(nothing_hidden, Ok)?])
+        })
+    },
+    source: r#"
+        let mut cache = candle_nn::kv_cache::RotatingKvCache::new({{ dim }}, {{ max }});
+        let mut outputs = Vec::new();
+        {% for n in range(4) if inputs["k" ~ n] and inputs["v" ~ n] %}
+        {% include "reset" %}
+        {% set length = inputs["k" ~ n].shape[dim] %}
+        let mask = cache.attn_mask({{ length }}, &device)?;
+        let (k, _) = cache.append(&k{{ n }}, &v{{ n }})?;
+        let nothing_hidden = || Tensor::zeros(({{ length }}, k.dim({{ dim }})?), DType::U8, &device);
+        outputs.push(mask.map_or_else(nothing_hidden, Ok)?);
+        {% endfor %}
+    "#,
+    // PyTorch has no such cache.
+    torch: "",
+    reference: Some(|inputs| {
+        let max = inputs.case.size("max");
+        let mask = |step: Step| {
+            ArrayD::from_shape_fn(IxDyn(&[step.length, step.returned.len()]), |index| {
+                let (query, key) = (step.before + index[0], step.returned[index[1]]);
+                Num::exact(f64::from(u8::from(key > query || key + max <= query)))
+            })
+        };
+        steps(inputs.case).into_iter().map(mask).collect()
+    }),
+    ulps: 4.0,
+    differentiable: &[],
+    promise: "candle-nn/src/kv_cache.rs:264-332: a query sees no later key, and of the earlier ones those that the cache would hold if \
+              the positions were appended one after the other: itself and `max - 1` before it. So are the sliding windows \
+              of transformers (masking_utils.py, sliding_window_overlay: kv_idx > q_idx - sliding_window)",
 };
 
 fn ring_contract(case: &Case) -> Contract {

@@ -162,7 +162,7 @@ pub static SCATTERED_MASK: Op = Op {
         let mask = |(step, length): (Step, usize)| {
             if step.whole {
                 return ArrayD::from_shape_fn(IxDyn(&[length, length]), |index| {
-                    shown(index[1] <= index[0] && index[0] <= index[1] + context)
+                    shown(index[1] <= index[0] && index[0] < index[1] + context)
                 });
             }
             ArrayD::from_shape_fn(IxDyn(&[step.rows.len(), 1, length, context]), |index| {
@@ -175,7 +175,9 @@ pub static SCATTERED_MASK: Op = Op {
     }),
     ulps: 4.0,
     differentiable: &[],
-    promise: "candle-nn/src/kv_cache.rs:496-580 and its test (:806-870; candle alone): a mask of the builder's dtype",
+    promise: "candle-nn/src/kv_cache.rs:496-580 and its test (:806-870): a mask of the builder's dtype; a whole context is masked as \
+              its positions would be one after the other, each of which sees the `context` that the cache holds. So are the \
+              sliding windows of transformers (masking_utils.py, sliding_window_overlay: kv_idx > q_idx - sliding_window)",
 };
 
 /// The params of these ops.
