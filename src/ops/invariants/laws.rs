@@ -156,7 +156,9 @@ fn outside_average(averaged: &Tensor, output: &Tensor) -> Option<String> {
 fn none_of_sources(case: &Case, output: &Tensor) -> Option<String> {
     let (x, ids, src) = (case.tensor("x")?, case.tensor("ids")?, case.tensor("src")?);
     let dim = case.size("dim");
-    if ids.shape != src.shape || output.shape != x.shape || dim >= x.shape.len() {
+    let as_long = |(d, (x, src)): (usize, (&usize, &usize))| d == dim || x == src;
+    let fits = x.shape.iter().zip(&src.shape).enumerate().all(as_long);
+    if ids.shape != src.shape || output.shape != x.shape || dim >= x.shape.len() || !fits {
         return None;
     }
     let inner: usize = x.shape[dim + 1..].iter().product();

@@ -4,7 +4,7 @@ use crate::case::InputSpec;
 use crate::ops::support::arguments::{ANY, DIM};
 use crate::ops::support::elements::elementwise::with_integers;
 use crate::ops::support::moving::gather_map::COPIES;
-use crate::ops::support::moving::scatter::{arguments, draw_scatter, scatter_contract, scattered};
+use crate::ops::support::moving::scatter::{alike, arguments, draw_scatter, scatter_contract, scattered};
 use crate::ops::{Contract, Op, rule};
 
 /// `x.index_add(ids, src, dim)`: the slices of `src` along `dim` added to those of `x` that `ids` names.
@@ -40,7 +40,7 @@ pub static INDEX_ADD: Op = Op {
         if ids.shape.len() != 1 {
             return Contract::Rejects(&rule::RANK);
         }
-        scatter_contract(case, [x, ids, src], true, |size| ids.shape[0] == size)
+        scatter_contract(case, [x, ids, src], true, |all, dim| alike(all, dim) && ids.shape[0] == src.shape[dim])
     },
     call: |call| {
         let (ids, src) = (call.tensor("ids")?, call.tensor("src")?);

@@ -5,7 +5,9 @@ use crate::generate::Draw;
 use crate::number::Num;
 use crate::ops::support::arguments::{ANY, DIM};
 use crate::ops::support::moving::gather_map::COPIES;
-use crate::ops::support::moving::scatter::{arguments, draw_scatter, scatter_contract, scatter_shapes, scattered};
+use crate::ops::support::moving::scatter::{
+    arguments, covered, draw_scatter, scatter_contract, scatter_shapes, scattered,
+};
 use crate::ops::tensor::scatter_add::SCATTER_ADD;
 use crate::ops::{Contract, Op, rule, why};
 use crate::tensor::{Value, Values, View};
@@ -18,7 +20,7 @@ pub static SCATTER: Op = Op {
     inputs: &[
         ANY,
         InputSpec::new("ids", "integers that index `dim` of `x`").discrete(),
-        InputSpec::new("src", "shaped as `ids`"),
+        InputSpec::new("src", "shaped as `ids`, or larger"),
     ],
     params: &[DIM],
     generate: |draw| {
@@ -34,10 +36,7 @@ pub static SCATTER: Op = Op {
     },
     contract: |case| {
         let Some([x, ids, src]) = arguments(case) else { return Contract::Rejects(&rule::SHAPES) };
-        if ids.shape != src.shape {
-            return Contract::Rejects(&rule::SHAPES);
-        }
-        scatter_contract(case, [x, ids, src], false, |_| true)
+        scatter_contract(case, [x, ids, src], false, covered)
     },
     call: |call| {
         let (ids, src) = (call.tensor("ids")?, call.tensor("src")?);
@@ -64,7 +63,7 @@ pub static SCATTER_SET: Op = Op {
     inputs: &[
         ANY,
         InputSpec::new("ids", "integers that index `dim` of `x`").discrete(),
-        InputSpec::new("src", "shaped as `ids`"),
+        InputSpec::new("src", "shaped as `ids`, or larger"),
     ],
     params: &[DIM],
     generate: |draw| mostly_packed(draw, &SCATTER),
@@ -93,7 +92,7 @@ pub static SCATTER_ADD_SET: Op = Op {
     inputs: &[
         ANY,
         InputSpec::new("ids", "integers that index `dim` of `x`").discrete(),
-        InputSpec::new("src", "shaped as `ids`"),
+        InputSpec::new("src", "shaped as `ids`, or larger"),
     ],
     params: &[DIM],
     generate: |draw| mostly_packed(draw, &SCATTER_ADD),

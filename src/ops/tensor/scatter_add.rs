@@ -3,7 +3,9 @@
 use crate::case::InputSpec;
 use crate::ops::support::arguments::{ANY, DIM};
 use crate::ops::support::moving::gather_map::COPIES;
-use crate::ops::support::moving::scatter::{arguments, draw_scatter, scatter_contract, scatter_shapes, scattered};
+use crate::ops::support::moving::scatter::{
+    arguments, covered, draw_scatter, scatter_contract, scatter_shapes, scattered,
+};
 use crate::ops::{Contract, Op, rule};
 
 /// `x.scatter_add(ids, src, dim)`: as `scatter`, but adds to the old value.
@@ -14,7 +16,7 @@ pub static SCATTER_ADD: Op = Op {
     inputs: &[
         ANY,
         InputSpec::new("ids", "integers that index `dim` of `x`").discrete(),
-        InputSpec::new("src", "shaped as `ids`"),
+        InputSpec::new("src", "shaped as `ids`, or larger"),
     ],
     params: &[DIM],
     generate: |draw| {
@@ -24,10 +26,7 @@ pub static SCATTER_ADD: Op = Op {
     },
     contract: |case| {
         let Some([x, ids, src]) = arguments(case) else { return Contract::Rejects(&rule::SHAPES) };
-        if ids.shape != src.shape {
-            return Contract::Rejects(&rule::SHAPES);
-        }
-        scatter_contract(case, [x, ids, src], true, |_| true)
+        scatter_contract(case, [x, ids, src], true, covered)
     },
     call: |call| {
         let (ids, src) = (call.tensor("ids")?, call.tensor("src")?);

@@ -53,19 +53,29 @@ pub fn arguments(case: &Case) -> Option<[&Tensor; 3]> {
     Some([case.tensor("x")?, case.tensor("ids")?, case.tensor("src")?])
 }
 
-/// Accepts these inputs: `adds` says whether the op sums, and `fits` whether `src` may have that size along `dim`.
+/// Whether `ids` fit into `src`, and beside the dimension `dim` into `x`: what `torch.Tensor.scatter_` requires.
+pub fn covered([x, ids, src]: [&Tensor; 3], dim: usize) -> bool {
+    let fits = |d: usize| ids.shape[d] <= src.shape[d] && (d == dim || ids.shape[d] <= x.shape[d]);
+    ids.shape.len() == src.shape.len() && (0..src.shape.len()).all(fits)
+}
+
+/// Whether `x` and `src` differ at most in the dimension `dim`.
+pub fn alike([x, _, src]: [&Tensor; 3], dim: usize) -> bool {
+    x.shape.iter().zip(&src.shape).enumerate().all(|(d, (x, src))| d == dim || x == src)
+}
+
+/// Accepts these inputs: `adds` says whether the op sums, and `fit` whether the sizes along and beside a dimension are right.
 pub fn scatter_contract(
     case: &Case,
     [x, ids, src]: [&Tensor; 3],
     adds: bool,
-    fits: impl Fn(usize) -> bool,
+    fit: impl Fn([&Tensor; 3], usize) -> bool,
 ) -> Contract {
     if src.shape.len() != x.shape.len() {
         return Contract::Rejects(&rule::RANK);
     }
     let Some(dim) = dim(case, x) else { return Contract::Rejects(&rule::DIM) };
-    let others_differ = x.shape.iter().zip(&src.shape).enumerate().any(|(d, (x, src))| d != dim && x != src);
-    if others_differ || !fits(src.shape[dim]) {
+    if !fit([x, ids, src], dim) {
         return Contract::Rejects(&rule::SHAPES);
     }
     if x.dtype != src.dtype {
