@@ -84,6 +84,9 @@ impl Num {
     /// `self^exponent`. The exponent may be rounded to the format of this number.
     #[must_use]
     pub fn powf(self, exponent: f64) -> Self {
+        if !exponent.is_finite() {
+            return self.step(|x| x.powf(exponent));
+        }
         let rounded = format_of(self.unit).map_or(exponent, |dtype| dtype.round(exponent));
         let (power, other) = (self.to_power(exponent), self.to_power(rounded));
         if power.value.is_finite() != other.value.is_finite() {

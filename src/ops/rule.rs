@@ -60,6 +60,7 @@ rules! {
     HOLE = "a hole of any size" => "an inferred dimension that could have any size",
     TOO_MANY = "more elements than memory can have" => "more elements than fit into memory",
     NO_TENSORS = "no tensors",
+    ONE_TENSOR = "fewer than two tensors",
     NO_CHUNKS = "no chunks",
     ZERO_STEP = "a step of 0",
     ZERO_FACTOR = "a factor of 0",
@@ -81,9 +82,8 @@ rules! {
     OPTIMIZER = "an optimizer of integers",
     RECURRENCE = "a recurrent layer of integers",
     QUANTIZED_PRODUCT = "quantized products of integers",
-    PROBABILITY = "a probability outside [0, 1)",
+    PROBABILITY = "a probability outside [0, 1)" => "a probability outside 0 to 1",
     NEGATIVE_EPS = "a negative eps",
-    MOMENTUM = "a momentum outside 0 to 1",
     ODD_LAST = "an odd last dimension",
     POOL_ZERO = "a kernel or stride of 0",
     CONV_ZERO = "a stride or number of groups of 0",
@@ -124,5 +124,6 @@ rules! {
     OUTSIDE_AVERAGE = "outside what is averaged" => "outside the range of what is averaged",
     NO_SOURCE = "none of the sources" => "not one of the source values",
     // What candle does and does not document.
+    NO_TEMPERATURE = "a temperature of 0 or less picks the largest",
     HALVES_AWAY = "halves go away from zero" => "halves are rounded away from zero",
 }

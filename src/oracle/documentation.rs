@@ -19,15 +19,23 @@ struct Departure {
     applies: fn(&Case) -> bool,
 }
 
-static DEPARTURES: &[Departure] = &[Departure {
-    ops: &["tensor.round"],
-    rule: &rule::HALVES_AWAY,
-    about: "candle's tests expect this, and its documentation is silent; PyTorch rounds halves to even, as IEEE 754 does",
-    applies: |case| {
-        let is_odd_half = |x: &f64| x.fract().abs() == 0.5 && x.round() != x.round_ties_even();
-        case.tensor("x").is_some_and(|x| x.floats().iter().any(is_odd_half))
+static DEPARTURES: &[Departure] = &[
+    Departure {
+        ops: &["tensor.round"],
+        rule: &rule::HALVES_AWAY,
+        about: "candle's tests expect this, and its documentation is silent; PyTorch rounds halves to even, as IEEE 754 does",
+        applies: |case| {
+            let is_odd_half = |x: &f64| x.fract().abs() == 0.5 && x.round() != x.round_ties_even();
+            case.tensor("x").is_some_and(|x| x.floats().iter().any(is_odd_half))
+        },
     },
-}];
+    Departure {
+        ops: &["random.gumbel_softmax"],
+        rule: &rule::NO_TEMPERATURE,
+        about: "its documentation is silent; PyTorch divides by the temperature, which makes NaN of 0 and turns the order around below it",
+        applies: |case| case.float("temperature") <= 0.0,
+    },
+];
 
 pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
     let applies = |departure: &&Departure| {

@@ -16,6 +16,7 @@ const LABELS: &str = "op = \"loss.cross_entropy\"\n[inputs.inp]\ndtype = \"f32\"
                       [inputs.target]\ndtype = \"u32\"\nshape = [4]\nvalues = { list = [0, 3, 10, 1] }\n";
 const NARROW: &str = "op = \"tensor.narrow\"\nparams = { dim = 0, start = 1, len = 4 }\n\
                       [inputs.x]\ndtype = \"f32\"\nshape = [4]\nvalues = { list = [1.0, 1.0, 1.0, 1.0] }\n";
+const BIASES: &str = "op = \"random.layer_init\"\nparams = { layer = \"conv1d\", out_size = 64 }\n";
 const UNARY: &str = "op = \"tensor.OP\"\n[inputs.x]\ndtype = \"f32\"\nshape = [1]\nvalues = { list = [VALUE] }\n";
 
 /// The answer about a case on the CPU.
@@ -34,6 +35,8 @@ fn the_first_line_says_who_is_at_fault() {
     for (text, blame, sentence) in [
         (LABELS.into(), Blame::Call, "your call is invalid: label 10 of 10 classes, at [2] of target"),
         (NARROW.into(), Blame::Call, "your call is invalid: "),
+        // The initial biases of a convolution are larger than its kernel allows.
+        (BIASES.into(), Blame::Candle, "candle is wrong: element [1] is 0; expected 1"),
         (unary("exp", "1.0"), Blame::Nothing, "nothing is wrong: candle keeps every promise that was checked"),
         (unary("log", "-1.0"), Blame::NotFinite, "the output is NaN although all inputs are finite"),
         (unary("exp", "nan"), Blame::NotFinite, "the output is NaN because `x` has NaN or infinity"),

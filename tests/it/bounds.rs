@@ -65,7 +65,24 @@ fn special_values_are_compared() {
         (of("tensor.sum", F32, &[NAN, 1.0]), NAN, 1.0),
         (of("tensor.sum", F32, &[INF, 1.0]), INF, 1.0),
         (of("tensor.exp", F32, &[100.0]), INF, 1.0),
+        (of("tensor.argmax", F32, &[1.0, NAN, 3.0, NAN]), 1.0, 2.0),
+        (of("tensor.argmin", F32, &[1.0, NAN, 0.0, NAN]), 1.0, 2.0),
+        (of("tensor.powf", F32, &[2.0]).param("e", INF), INF, NAN),
+        (of("tensor.powf", F32, &[-1.0]).param("e", INF), 1.0, NAN),
+        (of("tensor.powf", F32, &[1.0]).param("e", NAN), 1.0, NAN),
     ]);
+}
+
+#[test]
+fn a_mask_shows_as_many_positions_as_the_cache_holds() {
+    let parts = |shape: &[usize]| {
+        let part = vector(DType::F32, shape.to_vec(), &[0.0, 0.0]);
+        move |op: &str| Case::new(op).input("k0", part.clone()).input("v0", part)
+    };
+    let rotating = parts(&[2])("cache.rotating_mask").param("max", 1_usize);
+    assert!(passes(&rotating, &[0.0, 1.0, 1.0, 0.0], None) && !passes(&rotating, &[0.0, 1.0, 0.0, 0.0], None));
+    let scattered = parts(&[1, 1, 2, 1])("cache.scattered_mask").param("context", 1_usize);
+    assert!(passes(&scattered, &[0.0, -INF, -INF, 0.0], None) && !passes(&scattered, &[0.0, -INF, 0.0, 0.0], None));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! An excuse ends where its reason ends: calls just inside and just beyond what a reason is about.
 
-use snuffer::case::{Case, Param};
+use snuffer::case::{Backward, Case, Param};
 use snuffer::ops::{self, Contract};
 use snuffer::tensor::{DType, Fill, Tensor, Value, Values};
 
@@ -28,7 +28,7 @@ fn quantized(format: &str, x: f64) -> Case {
 fn norm(dtype: DType, x: f64) -> Case {
     let case = Case::new("op.layer_norm_slow").input("x", filled(dtype, &[1, 2], x));
     let case = case.input("alpha", filled(dtype, &[2], 1.0)).input("beta", filled(dtype, &[2], 0.0));
-    Case { backward: snuffer::case::Backward::Sum, ..case }
+    Case { backward: Backward::Sum, ..case }
 }
 
 fn convolution(padding: i64) -> Case {
@@ -94,6 +94,12 @@ fn a_number_that_the_dtype_holds_is_judged() {
     let large = 2_000_000.0;
     let halves: [Input; 3] =
         [("x", F16, &[2, 1], 1.0), ("running_mean", F16, &[1], 0.0), ("running_var", F16, &[1], 1.0)];
+    let step: [Input; 4] = [
+        ("x", F32, &[1, 1], 1.0),
+        ("weight", F32, &[1, 1], 1.0),
+        ("bias", F32, &[1], 0.0),
+        ("target", F32, &[1, 1], 0.0),
+    ];
     let added: [Input; 3] =
         [("x", U8, &[1, 1, 1, 1], 1.0), ("kernel", U8, &[1, 1, 1, 1], 1.0), ("bias", U8, &[1], 1.0)];
     assert_promised([
@@ -115,6 +121,21 @@ fn a_number_that_the_dtype_holds_is_judged() {
         (call("layer.conv_transpose2d", added), "accepts"),
         (call("layer.batch_norm_train", halves), "accepts"),
         (attention(1, 1).param("softcap", 0.0), "accepts"),
+        (call("op.dropout", [("x", F32, &[1], 1.0)]).param("p", 1.0), "accepts"),
+        (call("op.dropout", [("x", F16, &[1], 1.0)]).param("p", 0.999_999), "unspecified"),
+        (call("layer.batch_norm_train", halves).param("momentum", 2.0), "accepts"),
+        (call("tensor.powf", [("x", F32, &[1], 2.0)]).param("e", f64::INFINITY), "accepts"),
+        (
+            Case { backward: Backward::Sum, ..call("tensor.powf", [("x", F32, &[1], 2.0)]) }.param("e", f64::INFINITY),
+            "unspecified",
+        ),
+        (call("random.gumbel_softmax", [("x", F32, &[1], 2.0)]).param("temperature", 1e30), "accepts"),
+        (call("random.gumbel_softmax", [("x", F32, &[1], f64::NAN)]), "accepts"),
+        (call("random.gumbel_softmax", [("x", F32, &[1], f64::NAN)]).param("temperature", 0.0), "unspecified"),
+        (call("relation.training_step", step).param("lr", 100.0), "accepts"),
+        (call("relation.sum_in_turn", [("x", U8, &[2], 100.0)]), "accepts"),
+        (call("relation.sum_in_turn", [("x", U8, &[2], 200.0)]), "unspecified"),
+        (call("tensor.add_scalar", [("x", I64, &[1], 2e15)]).param("scalar", 1.0), "accepts"),
     ]);
 }
 
@@ -147,6 +168,74 @@ fn a_shape_is_judged_where_pytorch_takes_or_rejects_it() {
         (call("tensor.conv2d", [("x", F32, &[0, 1, 1, 1], 0.0), ("kernel", F32, &[1, 1, 1, 1], 0.0)]), "accepts"),
         (call("state.parameters", [("x", F32, &[0], 0.0)]), "accepts"),
         (call("layer.parts", [("weight", F32, &[0], 0.0), ("bias", F32, &[0], 0.0)]), "accepts"),
+        (
+            call("layer.group_norm", [("x", F32, &[1, 2], 0.0), ("weight", F32, &[2], 1.0), ("bias", F32, &[2], 0.0)])
+                .param("channels", 2_i64),
+            "accepts",
+        ),
+        (
+            call(
+                "layer.batch_norm",
+                [("x", F32, &[1], 0.0), ("running_mean", F32, &[1], 0.0), ("running_var", F32, &[1], 1.0)],
+            ),
+            "rejects",
+        ),
+        (call("tensor.scatter", [("x", F32, &[2], 0.0), ("ids", U32, &[1], 0.0), ("src", F32, &[2], 1.0)]), "accepts"),
+        (
+            call(
+                "tensor.scatter_add",
+                [("x", F32, &[1, 2], 0.0), ("ids", U32, &[1, 1], 0.0), ("src", F32, &[1, 1], 1.0)],
+            ),
+            "accepts",
+        ),
+        (
+            call("tensor.scatter", [("x", F32, &[1, 1], 0.0), ("ids", U32, &[1, 2], 0.0), ("src", F32, &[1, 2], 1.0)]),
+            "rejects",
+        ),
+        (call("random.gumbel_softmax", [("x", F32, &[0], 0.0)]), "rejects"),
+        (call("random.gumbel_softmax", [("x", F32, &[0, 1], 0.0)]).param("dim", 1_i64), "accepts"),
+    ]);
+}
+
+#[test]
+fn an_argument_that_pytorch_rejects_is_judged() {
+    use DType::{F32, I64, U8};
+    let dilated = |batch: usize| {
+        let case = call("tensor.conv1d", [("x", F32, &[batch, 1, 1], 1.0), ("kernel", F32, &[1, 1, 1], 1.0)]);
+        case.param("dilation", 0_i64)
+    };
+    let rows = Tensor::new(U8, vec![1, 18], vec![Value::Int(0); 18]);
+    let resized = |dtype| call("tensor.upsample_bilinear2d", [("x", dtype, &[1, 1, 1, 1], 1.0)]);
+    assert_promised([
+        (dilated(1), "rejects"),
+        (dilated(0), "unspecified"),
+        (call("op.pixel_shuffle", [("x", F32, &[0, 1, 1, 1], 0.0)]).param("factor", 2_i64), "rejects"),
+        (call("op.pixel_unshuffle", [("x", F32, &[0, 1, 1, 1], 0.0)]).param("factor", 2_i64), "rejects"),
+        (
+            call("quantized.embedding", [("ids", F32, &[1], 0.0)]).param("format", "Q4_0").input("blocks", rows),
+            "rejects",
+        ),
+        (resized(I64), "rejects"),
+        (resized(U8), "accepts"),
+    ]);
+}
+
+#[test]
+fn the_documentation_of_candle_decides_where_it_speaks() {
+    use DType::{F32, I32, I64, U32};
+    let prelu = |x: &[usize], weight: &[usize]| call("layer.prelu", [("x", F32, x, 0.0), ("weight", F32, weight, 0.0)]);
+    assert_promised([
+        (call("encoding.one_hot", [("indices", I32, &[1], 0.0)]).param("depth", 1_i64), "rejects"),
+        (call("tensor.meshgrid", [("x", F32, &[1], 0.0)]), "rejects"),
+        (call("tensor.dot", [("x", I64, &[1], 0.0), ("rhs", I64, &[1], 0.0)]), "accepts"),
+        (prelu(&[2], &[2]), "accepts"),
+        (prelu(&[2], &[1]), "accepts"),
+        (prelu(&[1], &[2]), "rejects"),
+        (prelu(&[1, 1], &[1, 1]), "rejects"),
+        (
+            call("loss.binary_cross_entropy_with_logit", [("inp", F32, &[1, 1], 0.0), ("target", U32, &[1, 1], 1.0)]),
+            "accepts",
+        ),
     ]);
 }
 

@@ -162,6 +162,8 @@ CLAIMS = {
     "arg-sort-last-dim-panics-for-an-empty-row": lambda: shape(torch.argsort(zeros(2, 0), dim=-1), 2, 0),
     "argmax-and-argmin-on-cuda-do-not-return-the-first": lambda: tensor([1.0, 3, 3] * 10000).argmax() == 1
     and ones(100, 1000).argmin(1).max() == 0,
+    "argmax-and-argmin-on-cuda-skip-nan-wherever-it-is": lambda: tensor([1.0, NAN, 3, NAN]).argmax() == 1
+    and tensor([1.0, NAN, 0, NAN]).argmin() == 1,
     "avg-pool2d-adds-and-divides-in-the-dtype": lambda: all(
         same(F.avg_pool2d(ones(1, 1, 64, 64, dtype=dtype), 64), [[[[1]]]]) for dtype in HALVES
     )
@@ -170,10 +172,15 @@ CLAIMS = {
     "avg-pool2d-gives-a-gradient-to-elements-that-no": lambda: same(
         grad(lambda x: F.avg_pool2d(x, 2), ones(1, 1, 2, 3)), [[[[0.25, 0.25, 0]] * 2]]
     ),
+    "batchnorm-in-evaluation-accepts-an-input-of-one": lambda: fails(lambda: nn.BatchNorm1d(1).eval()(ones(1)), ValueError)
+    and fails(lambda: F.batch_norm(ones(1), zeros(1), ones(1))),
     "batchnorm-in-evaluation-refuses-inputs-of-another": lambda: (
         F.batch_norm(ones(2, 3).half(), zeros(3), ones(3)).dtype == torch.float16
     ),
     "batchnorm-in-training-on-one-value-of-a-channel": lambda: fails(lambda: nn.BatchNorm1d(3)(ones(1, 3)), ValueError),
+    "batchnorm-rejects-a-momentum-outside-0-to-1": lambda: all(
+        same(nn.BatchNorm1d(1, momentum=momentum)(tensor([[1.0], [3]])), [[-1], [1]], 1e-4) for momentum in (-1.0, 2.0, NAN)
+    ),
     "bf16-on-cpus-with-avx512-bf16-loses-subnormal": lambda: same(
         torch.full((64,), 2.0**-130, dtype=torch.bfloat16) + torch.full((64,), 2.0**-130, dtype=torch.bfloat16),
         [2.0**-129] * 64,
@@ -181,8 +188,23 @@ CLAIMS = {
     "binary-cross-entropy-with-logit-is-infinite-for": lambda: same(
         F.binary_cross_entropy_with_logits(tensor([100.0, -100]), tensor([0.0, 1])), 100
     ),
+    "binary-cross-entropy-with-logit-rejects-the-u32": lambda: fails(
+        lambda: F.binary_cross_entropy_with_logits(zeros(2), tensor([0, 1]))
+    )
+    and same(F.binary_cross_entropy_with_logits(zeros(2), tensor([0.0, 1])), math.log(2), 1e-6),
     "binary-operators-of-empty-tensors-leave-the-graph": lambda: all(
         shape(one, 0) for one in grads(lambda x, y: x + y, zeros(0), zeros(0))
+    ),
+    "cat-pad-flatten-flip-get-and-meshgrid-do-not-check": lambda: all(
+        fails(call, (IndexError, RuntimeError))
+        for call in (
+            lambda: torch.cat([ones(2)], 1),
+            lambda: F.pad(ones(2), (0, 0, 0, 0)),
+            lambda: ones(2, 2).flatten(1, 0),
+            lambda: tensor(1.0)[0],
+            lambda: ones(2).flip([0, 0]),
+            lambda: torch.meshgrid(ones(1), ones(1).long(), indexing="ij"),
+        )
     ),
     "causal-cpu-attention-reads-values-of-another-shape": lambda: shape(
         attention(zeros(1, 1, 2, 4), zeros(1, 1, 3, 4), zeros(1, 1, 3, 5)), 1, 1, 2, 5
@@ -196,6 +218,8 @@ CLAIMS = {
     "conv-transpose2d-with-output-padding-has-no": lambda: same(
         grad(lambda x: F.conv_transpose2d(x, ones(1, 1, 2, 2), stride=2, output_padding=1), ones(1, 1, 1, 1)), [[[[4]]]]
     ),
+    "conv1d-and-conv2d-accept-a-dilation-of-0": lambda: fails(lambda: F.conv1d(ones(1, 1, 1), ones(1, 1, 1), dilation=0))
+    and fails(lambda: F.conv2d(ones(1, 1, 1, 1), ones(1, 1, 1, 1), dilation=0)),
     "conv1d-multiplies-a-strided-kernel-as-if-it-were": lambda: all(
         torch.equal(F.conv1d(strided(1, 1, 5), kernel), F.conv1d(strided(1, 1, 5), kernel.contiguous()))
         for kernel in (strided(1, 1, 3), ones(1).expand(1, 1, 3))
@@ -227,6 +251,7 @@ CLAIMS = {
     ),
     "cumsum-spreads-a-nan-or-an-infinity-to-the-sums": lambda: same(tensor([1, 2, NAN, 1]).cumsum(0), [1, 3, NAN, NAN]),
     "documentation-leaves-out-what-the-code-intends": lambda: same(tensor([0.5, 1.5]).round(), [0, 2]),
+    "dropout-rejects-a-probability-of-1": lambda: same(F.dropout(ones(3), 1.0), [0, 0, 0]),
     "embedding-takes-a-table-of-any-shape": lambda: all(
         fails(lambda: F.embedding(tensor([0]), table)) for table in (ones(3), ones(3, 2, 2))
     ),
@@ -257,6 +282,7 @@ CLAIMS = {
     )
     and same(torch.arange(6).view(3, 2).gather(1, tensor([[1], [0]])), [[1], [2]]),
     "groupnorm-accepts-0-groups-and-then-divides-by-0": lambda: fails(lambda: nn.GroupNorm(0, 0), ZeroDivisionError),
+    "groupnorm-rejects-an-input-of-two-dimensions": lambda: same(nn.GroupNorm(1, 2)(tensor([[0.0, 1]])), [[-1, 1]], 1e-4),
     "huber-overflows-by-squaring-delta": lambda: same(F.huber_loss(tensor([1e25]), tensor([0.0]), delta=1e20), INF),
     "i-panics-for-more-indices-than-dimensions": lambda: fails(lambda: ones(2, 2)[0, 0, 0], IndexError),
     "index-add-on-cuda-slices-a-fresh-buffer-by-the": lambda: same(
@@ -268,6 +294,7 @@ CLAIMS = {
     "initializations-of-an-empty-tensor-are-refused": init_warns,
     "layer-norm-loses-the-variance-where-the-mean-is": lambda: same(F.layer_norm(tensor([41.42578125]), (1,)), [0])
     and same(F.layer_norm(1e6 + torch.arange(2.0), (2,)), [-1, 1], 1e-4),
+    "linear-accepts-a-bias-that-is-longer-than-its": lambda: fails(lambda: F.linear(ones(1, 1), ones(1, 1), ones(2))),
     "linear-takes-two-to-four-dimensions-and-no-empty": lambda: shape(F.linear(ones(2), ones(3, 2)), 3)
     and shape(F.linear(ones(1, 1, 1, 1, 2), ones(3, 2)), 1, 1, 1, 1, 3)
     and shape(F.linear(ones(2, 0, 2), ones(3, 2)), 2, 0, 3),
@@ -330,12 +357,17 @@ CLAIMS = {
     "pixel-shuffle-and-pixel-unshuffle-by-0-divide-by-0": lambda: all(
         fails(lambda: f(ones(1, 4, 2, 2), 0)) for f in (F.pixel_shuffle, F.pixel_unshuffle)
     ),
+    "pixel-shuffle-and-pixel-unshuffle-of-an-empty": lambda: fails(lambda: F.pixel_shuffle(zeros(0, 1, 1, 1), 2))
+    and fails(lambda: F.pixel_unshuffle(zeros(0, 1, 1, 1), 2)),
     "pooling-has-no-backward-pass-if-the-stride-is-not": lambda: all(
         shape(grad(lambda x: f(x, 3, 2), ones(1, 1, 5, 5)), 1, 1, 5, 5) for f in (F.avg_pool2d, F.max_pool2d)
     ),
     "pooling-with-a-kernel-or-stride-of-0-panics": lambda: all(
         fails(lambda: f(ones(1, 1, 5, 5), *sizes)) for f in (F.avg_pool2d, F.max_pool2d) for sizes in ((0, 1), (2, 0))
     ),
+    "prelu-does-not-check-the-dimensions-of-its-weight": lambda: fails(lambda: F.prelu(-ones(1, 1), ones(1, 1)))
+    and same(F.prelu(tensor(-1.0), tensor([0.5])), -0.5),
+    "qtensor-embedding-accepts-floats-as-ids-and": lambda: fails(lambda: F.embedding(tensor([0.5]), ones(1, 2))),
     "quantized-embedding-and-indexed-moe-forward-on": lambda: fails(lambda: F.embedding(tensor([5]), ones(3, 2)), IndexError),
     "rand-and-randn-on-cuda-take-bounds-that-the-cpu": lambda: all(
         fails(lambda: zeros(2).uniform_(*bounds)) for bounds in ((1, 0), (0, INF), (0, NAN))
@@ -351,6 +383,10 @@ CLAIMS = {
     and tensor([1, NAN, 2]).argmax() == 1
     and tensor([1, NAN, 2]).argmin() == 1,
     "roll-divides-by-the-size-of-an-empty-dimension": lambda: shape(zeros(0).roll(1), 0),
+    "scatter-and-scatter-add-take-no-ids-that-are": lambda: same(
+        zeros(3).scatter(0, tensor([2]), ones(2)), [0, 0, 1]
+    )
+    and same(zeros(2, 2).scatter_add(0, tensor([[1]]), ones(1, 1)), [[0, 0], [1, 0]]),
     "sigmoid-of-large-negative-numbers-is-0-in-f16": lambda: same(torch.sigmoid(half(-13)), [2.26e-6], 6e-8),
     "silu-of-large-negative-numbers-is-0-in-f16": lambda: same(F.silu(half(-13)), [-2.938e-5], 6e-8),
     "sizes-that-overflow-are-not-refused": lambda: fails(lambda: zeros(BIG, 8))
@@ -399,6 +435,9 @@ CLAIMS = {
     "the-gradient-of-silu-loses-all-digits-of-large": lambda: same(grad(F.silu, tensor([384.0]).bfloat16()), [1])
     and same(grad(F.silu, tensor([33554430.0])), [1]),
     "the-gradients-of-gelu-and-gelu-erf-use-constants": gelu_gradients_have_all_digits,
+    "the-initial-biases-of-conv1d-and-conv2d-do-not": lambda: all(
+        0.9 < layer.bias.abs().max() * fan**0.5 <= 1 for layer, fan in ((nn.Conv1d(2, 999, 3), 6), (nn.Conv2d(2, 999, 3), 18))
+    ),
     "the-second-derivative-of-silu-is-nan-for-large": lambda: same(second_derivative(F.silu, tensor([-100, -1e30])), [0, 0], 1e-38),
     "the-slow-norms-broadcast-weights-of-any-shape": lambda: all(
         fails(lambda: f(ones(2, 3), (3,), weight)) for f in (F.rms_norm, F.layer_norm) for weight in (ones(1), ones(2, 3))
@@ -426,6 +465,11 @@ CLAIMS = {
         grad(lambda x: x.unfold(0, 2, 1) * tensor([1.0, 2]), ones(3)), [1, 3, 2]
     )
     and same(grad(lambda x: x.unfold(0, 2, 2) * tensor([[[1.0, 2], [3, 4]]]), ones(2, 2)), [[1, 3], [2, 4]]),
+    "upsample-bilinear2d-accepts-integers-and-truncates": lambda: all(
+        fails(lambda: F.interpolate(ones(1, 1, 2, 2, dtype=dtype), size=3, mode="bilinear"), NotImplementedError)
+        for dtype in (torch.int16, torch.int32, torch.int64)
+    )
+    and same(F.interpolate(tensor([[[[0, 1], [2, 3]]]]).byte(), size=3, mode="bilinear"), [[[[0, 1, 1], [1, 2, 2], [2, 3, 3]]]]),
     "upsample-bilinear2d-to-the-same-size-ignores-the": lambda: torch.equal(
         F.interpolate(strided(1, 1, 4, 2), size=(4, 2), mode="bilinear"), strided(1, 1, 4, 2)
     ),

@@ -37,7 +37,7 @@ pub static ONE_HOT: Op = Op {
         if product(&shape).is_none_or(|n| n > 1 << 22) || depth > 1 << 22 {
             return Contract::Unspecified(why::TOO_LARGE);
         }
-        if indices.dtype.is_float() {
+        if !DType::IDS.contains(&indices.dtype) {
             return Contract::Rejects(&rule::ID_DTYPE);
         }
         if indices.ints().iter().any(|&index| index != -1 && !in_range(index, depth)) {
@@ -79,7 +79,7 @@ pub static ONE_HOT: Op = Op {
     }),
     ulps: 4.0,
     differentiable: &[],
-    promise: "candle-nn/src/encoding.rs (its documentation: -1 is an off row, anything else outside is an error); \
+    promise: "candle-nn/src/encoding.rs (its documentation: indices of u8, u32 or i64; -1 is an off row, anything else outside is an error); \
               torch.nn.functional.one_hot, and tf.one_hot, which its documentation names, for -1",
 };
 

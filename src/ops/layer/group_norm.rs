@@ -55,7 +55,7 @@ pub static GROUP_NORM: Op = Op {
     reference: Some(grouped),
     ulps: 8.0,
     differentiable: &["bias", "weight", "x"],
-    promise: "candle-nn/src/group_norm.rs:20-80; torch.nn.GroupNorm",
+    promise: "candle-nn/src/group_norm.rs:20-80; torch.nn.GroupNorm, whose input is (N, C, *): two dimensions or more",
 };
 
 fn contract(case: &Case) -> Contract {
@@ -69,7 +69,7 @@ fn contract(case: &Case) -> Contract {
     if groups == 0 || channels % groups != 0 {
         return Contract::Rejects(&rule::GROUPS);
     }
-    if x.shape.len() <= 2 {
+    if x.shape.len() < 2 {
         return Contract::Rejects(&rule::RANK);
     }
     if x.shape[1] != channels || [weight, bias].iter().any(|t| t.elements() != Some(channels)) {

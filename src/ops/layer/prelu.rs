@@ -36,8 +36,8 @@ pub static PRELU: Op = Op {
     reference: Some(|inputs| {
         let (x, weight) = (inputs.array("x"), inputs.array("weight"));
         let mut shape = vec![1; x.ndim()];
-        // A vector has no channels, but one weight.
-        if let Some(channels) = shape.get_mut(1) {
+        // The channels of a vector are its elements.
+        if let Some(channels) = shape.iter_mut().take(2).last() {
             *channels = weight.len();
         }
         let weight = weight.into_shape_with_order(shape).expect("one weight, or one per channel");
@@ -45,7 +45,7 @@ pub static PRELU: Op = Op {
     }),
     ulps: 4.0,
     differentiable: &["weight", "x"],
-    promise: "candle-nn/src/activation.rs:54-107; torch.nn.PReLU",
+    promise: "candle-nn/src/activation.rs:54-107: `x` is \"one dimension with this number of channels\", or has them as its second one; \n              torch.nn.PReLU, of a vector or a matrix",
 };
 
 fn contract(case: &Case) -> Contract {
@@ -60,13 +60,17 @@ fn contract(case: &Case) -> Contract {
         return Contract::Unspecified("a weight that is not finite");
     }
     let by_channel = !is_scalar(case);
-    if weight.shape.len() > 1 || by_channel && (weight.shape == x.shape || x.shape.len() < 2) {
-        return Contract::Unspecified("a weight with a different number of dimensions, or with the shape of x");
+    if weight.shape.len() > 1 {
+        let one = Contract::Unspecified("one weight of several dimensions");
+        return if by_channel { Contract::Rejects(&rule::RANK) } else { one };
     }
-    if weight.elements() != Some(if by_channel { x.shape[1] } else { 1 }) {
-        return Contract::Rejects(&rule::SHAPES);
-    }
-    of_floats(case)
+    // candle documents a vector as one value per channel, PyTorch as one channel.
+    let fits = match (weight.elements(), x.shape.as_slice()) {
+        (Some(1), &([] | [_])) => true,
+        (Some(weights), &[channels] | &[_, channels, ..]) if by_channel => weights == channels,
+        (weights, _) => weights == Some(1) && !by_channel,
+    };
+    if fits { of_floats(case) } else { Contract::Rejects(&rule::SHAPES) }
 }
 
 fn prelu(x: Num, weight: Num) -> Num {

@@ -7,7 +7,7 @@ use crate::number::Num;
 use crate::ops::Op;
 use crate::ops::support::reducing::elementwise_loss::{contract, generate, mean_of};
 use crate::ops::support::reference_inputs::scalar;
-use crate::tensor::{DType, Support};
+use crate::tensor::{DType, Support, Tensor};
 
 /// `candle_nn::loss::binary_cross_entropy_with_logit(inp, target)`, the mean of
 /// `-(target ln sigmoid(inp) + (1 - target) ln(1 - sigmoid(inp)))`.
@@ -17,18 +17,27 @@ pub static BINARY_CROSS_ENTROPY_WITH_LOGIT: Op = Op {
     support: &Support::both("inp", &DType::FLOATS),
     inputs: &[
         InputSpec::new("inp", "of any shape: the logits"),
-        InputSpec::new("target", "shaped as `inp`: probabilities"),
+        InputSpec::new("target", "shaped as `inp`: probabilities, or labels 0 and 1"),
     ],
     params: &[],
     generate: |draw| generate(draw, BINARY_CROSS_ENTROPY_WITH_LOGIT.support),
-    contract,
+    contract: |case| {
+        // candle documents labels of u32; PyTorch rejects them.
+        let label = case.tensor("target").filter(|target| target.dtype == DType::U32);
+        let as_float =
+            |inp: &Tensor, target: &Tensor| case.clone().input("target", Tensor { dtype: inp.dtype, ..target.clone() });
+        match (case.tensor("inp"), label) {
+            (Some(inp), Some(target)) => contract(&as_float(inp, target)),
+            _ => contract(case),
+        }
+    },
     call: |call| Ok(vec![loss::binary_cross_entropy_with_logit(call.tensor("inp")?, call.tensor("target")?)?]),
     source: "candle_nn::loss::binary_cross_entropy_with_logit(&inp, &target)?",
     torch: "F.binary_cross_entropy_with_logits(inp, target)",
     reference: Some(|inputs| scalar(mean_of(inputs, binary_cross_entropy))),
     ulps: 4.0,
     differentiable: &["inp", "target"],
-    promise: "candle-nn/src/loss.rs:53-75; torch.nn.BCEWithLogitsLoss: the logit form exists to be stable for every \
+    promise: "candle-nn/src/loss.rs:53-75 (\"the ground truth labels as a tensor of u32\"); torch.nn.BCEWithLogitsLoss: the logit form exists to be stable for every \
               finite logit",
 };
 

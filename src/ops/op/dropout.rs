@@ -36,10 +36,10 @@ pub static DROPOUT: Op = Op {
         accepts @ Contract::Accepts { .. } => {
             let p = f64::from(case.float("p") as f32);
             let largest = case.tensor("x").map_or(f64::MAX, |x| x.dtype.max());
-            if !(0.0..1.0).contains(&p) {
+            if !(0.0..=1.0).contains(&p) {
                 Contract::Rejects(&rule::PROBABILITY)
-            } else if (1.0 - p).recip() > largest {
-                Contract::Unspecified("an extraordinary probability")
+            } else if p < 1.0 && (1.0 - p).recip() > largest {
+                Contract::Unspecified("a factor that overflows")
             } else {
                 facts_contract(accepts)
             }
@@ -69,8 +69,7 @@ pub static DROPOUT: Op = Op {
     reference: Some(all_hold),
     ulps: 4.0,
     differentiable: &[],
-    promise: "candle-nn/src/ops.rs:208-250 (its message excludes a probability of 1, of which PyTorch returns zeros); \
-              torch.nn.Dropout",
+    promise: "candle-nn/src/ops.rs:208-250; torch.nn.Dropout: a probability between 0 and 1, of which 1 gives zeros",
 };
 
 /// The facts about dropout: dtype and shape are those of `x`; each float is 0 or scaled; the share of zeros. The values
@@ -84,6 +83,9 @@ fn dropped(x: &Tensor, out: &Tensor, share: f64) -> Result<Vec<Tensor>> {
     let (values, outputs) = (floats(x)?, floats(out)?);
     let tiny = dtype_of(x).smallest() / unit;
     let scaled = values.iter().zip(&outputs).all(|(value, out)| {
+        if share == 1.0 {
+            return !value.is_finite() || *out == 0.0;
+        }
         let want = value / (1.0 - share);
         let same = (want - out).abs() <= 8.0 * unit * want.abs() + tiny;
         !want.is_finite() || want.abs() * (1.0 + unit) >= dtype_of(x).max() || same || *out == 0.0 && share > 0.0

@@ -29,7 +29,7 @@ pub static EMBEDDING: Op = Op {
             return without_matrix(case);
         };
         if ids.dtype.is_float() {
-            return Contract::Unspecified("ids that candle casts");
+            return Contract::Rejects(&rule::ID_DTYPE);
         }
         if ids.ints().iter().any(|&id| !in_range(id, rows)) {
             return Contract::Rejects(&rule::ID);
@@ -61,5 +61,5 @@ pub static EMBEDDING: Op = Op {
     ulps: 1.0,
     differentiable: &[],
     promise: "candle-core/src/quantized/mod.rs:446-475 (\"embedding id … is out of range\"), 696-736; llama.cpp `ggml_get_rows`; \
-              as for quantized.dequantize and tensor.embedding",
+              as for quantized.dequantize and tensor.embedding; torch.nn.functional.embedding takes no floats for ids",
 };

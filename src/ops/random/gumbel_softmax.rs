@@ -32,13 +32,13 @@ pub static GUMBEL_SOFTMAX: Op = Op {
     },
     contract: |case| {
         let Some(x) = case.tensor("x") else { return Contract::Rejects(&rule::SHAPES) };
-        if dim(case, x).is_none() {
-            return Contract::Rejects(&rule::DIM);
+        let Some(dim) = dim(case, x) else { return Contract::Rejects(&rule::DIM) };
+        if x.shape[dim] == 0 {
+            return Contract::Rejects(&rule::EMPTY_EXTREME);
         }
         let nan = x.values.listed().iter().any(|value| value.as_f64().is_nan());
-        let ordinary = (-1e3..=1e3).contains(&case.float("temperature"));
-        if nan || x.shape.contains(&0) || !ordinary {
-            return Contract::Unspecified("the largest of NaN or of an empty row, or an extraordinary temperature");
+        if nan && case.float("temperature") <= 0.0 {
+            return Contract::Unspecified("the largest of NaN, which is judged as argmax");
         }
         facts_contract(of_floats(case))
     },
@@ -72,5 +72,5 @@ fn sampled(x: &Tensor, ids: &Tensor, dim: usize, temperature: f64) -> Result<Vec
         let most = lane.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         lane.get(id as usize).is_some_and(|&value| value == most)
     });
-    facts([well_formed, in_range, temperature > 0.0 || largest])
+    facts([well_formed, in_range, !(temperature <= 0.0) || largest])
 }

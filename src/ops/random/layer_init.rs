@@ -50,6 +50,8 @@ pub static LAYER_INIT: Op = Op {
         "VarMap",
         "activation::prelu",
         "batch_norm::batch_norm",
+        "conv::conv1d",
+        "conv::conv2d",
         "embedding::embedding",
         "group_norm::group_norm",
         "layer_norm::layer_norm",
@@ -131,8 +133,9 @@ pub static LAYER_INIT: Op = Op {
     differentiable: &[],
     promise: "the defaults in \
               candle-nn/src/{linear,conv,embedding,layer_norm,batch_norm,group_norm,activation,rnn}.rs; \
-        torch.nn has the same constants for the norms and PReLU, and the same distribution for embeddings and weights of \
-        transposed convolutions; the others are candle's own choice",
+        torch.nn has the same constants for the norms and PReLU, and the same distribution for embeddings, biases, and \
+        weights of transposed convolutions (torch.nn.Conv2d: biases within 1 / sqrt(in_channels * kernel)); the others are \
+        candle's own choice",
 };
 
 /// The params `in_size` and `out_size`.
@@ -207,9 +210,14 @@ fn expected(case: &Case) -> Vec<(&'static str, Vec<usize>, Distribution)> {
     };
     let has_random_bias = layer == "linear" || layer.starts_with("conv");
     if has_random_bias && !layer.ends_with("no_bias") {
-        let bound =
-            if layer.starts_with("conv_transpose") { root(outputs.saturating_mul(kernel)) } else { root(inputs) };
-        all.push(("bias", vec![outputs], around_zero(bound)));
+        let fan = match layer {
+            "linear" => inputs,
+            _ if layer.starts_with("conv_transpose") => outputs.saturating_mul(kernel),
+            // A few biases may lie within the bound by chance.
+            _ if outputs < 64 => inputs,
+            _ => inputs.saturating_mul(kernel),
+        };
+        all.push(("bias", vec![outputs], around_zero(root(fan))));
     }
     all
 }

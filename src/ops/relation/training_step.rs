@@ -56,8 +56,8 @@ pub static TRAINING_STEP: Op = Op {
         if product(&[batch, inner, outer]).is_none_or(|work| work == 0 || work > 1 << 20) || !x.dtype.is_float() {
             return Contract::Unspecified("training on an empty batch, on a large one, or on integers");
         }
-        if !(1e-6..=10.0).contains(&case.float("lr")) {
-            return Contract::Unspecified("the learning rate is not an ordinary positive number");
+        if !(case.float("lr") >= 0.0 && case.float("lr").is_finite()) {
+            return Contract::Unspecified("a learning rate that is negative or not finite");
         }
         let outputs = [&[][..], &[outer, inner], &[outer], &[batch, outer]];
         let outputs = outputs.into_iter().map(|shape| (x.dtype, shape.to_vec())).collect();

@@ -141,7 +141,9 @@ pub fn contract(case: &Case, spatial: usize) -> Contract {
         return Contract::Rejects(&rule::MIXED);
     }
     if dilation == 0 {
-        return Contract::Unspecified("a dilation of 0");
+        // PyTorch checks it only where there is a batch.
+        let nothing = Contract::Unspecified("a dilation of 0 for an empty batch");
+        return if x.shape[0] == 0 { nothing } else { Contract::Rejects(&rule::ZERO_DILATION) };
     }
     if x.shape[1..].contains(&0) || kernel.shape.contains(&0) {
         return Contract::Unspecified("a convolution without channels, pixels or taps");

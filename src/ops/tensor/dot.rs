@@ -26,9 +26,6 @@ pub static DOT: Op = Op {
         if x.shape.len() != 1 || rhs.shape.len() != 1 {
             return Contract::Rejects(&rule::RANK);
         }
-        if !x.dtype.is_float() {
-            return Contract::Unspecified("the documentation excludes integers");
-        }
         contract(x, rhs, x.shape == rhs.shape, &[])
     },
     call: |call| Ok(vec![call.tensor("x")?.dot(call.tensor("rhs")?)?]),
@@ -40,5 +37,5 @@ pub static DOT: Op = Op {
     }),
     ulps: 4.0,
     differentiable: &["rhs", "x"],
-    promise: "candle-core/src/tensor.rs:1409-1439; torch.dot",
+    promise: "candle-core/src/tensor.rs:1409-1439 (\"not supported for integer dtypes\"); torch.dot, also of integers",
 };

@@ -13,18 +13,22 @@ pub static MESHGRID: Op = Op {
     name: "tensor.meshgrid",
     covers: &["Tensor::meshgrid"],
     support: &Support { of: "x", cpu: &DType::ALL, cuda: &DType::STANDARD },
-    inputs: &[InputSpec::new("x", "a vector"), InputSpec::new("y", "a vector")],
+    inputs: &[InputSpec::new("x", "a vector"), InputSpec::new("y", "a vector").optional()],
     params: &[ParamSpec::flag("xy", false, "Swap the first two dimensions.")],
     generate: |draw| {
         let dtype = draw.dtype(MESHGRID.support)?;
         let (rows, columns) = (draw.size()?, draw.size()?);
         let (x, y) = (draw.tensor(dtype, &[rows])?, draw.tensor(dtype, &[columns])?);
         let mut case = Case::default().input("x", x).input("y", y).param("xy", draw.between(0, 1)?);
+        if draw.one_in(50)? {
+            case.inputs.remove("y");
+        }
         case.backward = draw.backward()?;
         Ok(case)
     },
     contract: |case| {
-        let (Some(x), Some(y)) = (case.tensor("x"), case.tensor("y")) else { return Contract::Rejects(&rule::SHAPES) };
+        let Some(x) = case.tensor("x") else { return Contract::Rejects(&rule::SHAPES) };
+        let Some(y) = case.tensor("y") else { return Contract::Rejects(&rule::ONE_TENSOR) };
         let (&[rows], &[columns]) = (x.shape.as_slice(), y.shape.as_slice()) else {
             return Contract::Rejects(&rule::RANK);
         };
@@ -37,9 +41,12 @@ pub static MESHGRID: Op = Op {
         let shape = if case.int("xy") == 0 { vec![rows, columns] } else { vec![columns, rows] };
         Contract::Accepts { outputs: vec![(x.dtype, shape.clone()), (y.dtype, shape)], refusal: None }
     },
-    call: |call| Tensor::meshgrid(&[call.tensor("x")?, call.tensor("y")?], call.case.int("xy") != 0),
-    source: "let outputs = Tensor::meshgrid(&[&x, &y], {{ xy != 0 }})?;",
-    torch: r#"outputs = torch.meshgrid(x, y, indexing="{{ 'xy' if xy != 0 else 'ij' }}")"#,
+    call: |call| {
+        let tensors: Vec<&Tensor> = [call.optional("x"), call.optional("y")].into_iter().flatten().collect();
+        Tensor::meshgrid(&tensors, call.case.int("xy") != 0)
+    },
+    source: "let outputs = Tensor::meshgrid(&[&x{% if inputs.y %}, &y{% endif %}], {{ xy != 0 }})?;",
+    torch: r#"outputs = torch.meshgrid(x{% if inputs.y %}, y{% endif %}, indexing="{{ 'xy' if xy != 0 else 'ij' }}")"#,
     reference: Some(|inputs| {
         let (x, y) = (inputs.array("x"), inputs.array("y"));
         let of = |pick: &dyn Fn(usize, usize) -> Num| {
@@ -53,5 +60,5 @@ pub static MESHGRID: Op = Op {
     }),
     ulps: 4.0,
     differentiable: &["x", "y"],
-    promise: "candle-core/src/tensor.rs:711-775 (its documentation); torch.meshgrid",
+    promise: "candle-core/src/tensor.rs:711-775 (its documentation: an Err for less than two tensors); torch.meshgrid",
 };

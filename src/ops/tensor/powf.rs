@@ -5,6 +5,7 @@ use crate::ops::support::arguments::ANY;
 use crate::ops::support::elements::elementwise::{FLOATS, case, of_floats, takes_number};
 use crate::ops::support::reference_inputs::each;
 use crate::ops::{Contract, Op};
+use crate::tensor::DType;
 
 /// `x.powf(e)`.
 pub static POWF: Op = Op {
@@ -19,10 +20,17 @@ pub static POWF: Op = Op {
     },
     contract: |case| {
         let exponent = case.float("e");
-        if exponent.is_finite() && takes_number(case, "x", exponent) {
-            of_floats(case)
+        let has_infinity = case.tensor("x").is_none_or(|x| x.dtype != DType::F8e4m3);
+        let is_judged = if exponent.is_finite() {
+            takes_number(case, "x", exponent)
         } else {
-            Contract::Unspecified("an exponent that is not finite or out of range")
+            has_infinity && case.backward.is_none()
+        };
+        match of_floats(case) {
+            Contract::Accepts { .. } if !is_judged => {
+                Contract::Unspecified("an exponent that the dtype cannot hold, or the derivative for an infinite one")
+            }
+            contract => contract,
         }
     },
     call: |call| Ok(vec![call.tensor("x")?.powf(call.case.float("e"))?]),
@@ -32,5 +40,5 @@ pub static POWF: Op = Op {
     ulps: 4.0,
     differentiable: &["x"],
     promise: "candle-core/src/tensor.rs:807-816, backprop.rs:652-656; torch.pow, whose derivative for the exponent 0 \
-        is 0",
+        is 0; infinite exponents as in IEEE 754",
 };

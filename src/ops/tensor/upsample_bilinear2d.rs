@@ -6,7 +6,7 @@ use crate::case::{Case, ParamSpec};
 use crate::number::Num;
 use crate::ops::support::arguments::IMAGES;
 use crate::ops::support::images::resizing::resized_contract;
-use crate::ops::{Contract, Op, rule};
+use crate::ops::{Contract, Op, ReferenceInputs, rule};
 use crate::tensor::{DType, Support};
 
 /// `x (N, C, H, W)` at `h` times `w` positions, each between four elements.
@@ -45,7 +45,7 @@ pub static UPSAMPLE_BILINEAR2D: Op = Op {
         let align = inputs.case.size("align_corners") != 0;
         let rows = neighbors(x.shape()[2], inputs.case.size("h"), None, align);
         let columns = neighbors(x.shape()[3], inputs.case.size("w"), None, align);
-        vec![bilinear(&x, &rows, &columns)]
+        vec![bilinear(inputs, &rows, &columns)]
     }),
     ulps: 4.0,
     differentiable: &["x"],
@@ -101,7 +101,7 @@ pub static UPSAMPLE_BILINEAR2D_WITH_SCALE: Op = Op {
         let apart = |scale| if unscaled { None } else { Some(scale) };
         let rows = neighbors(x.shape()[2], rows, apart(h), align);
         let columns = neighbors(x.shape()[3], columns, apart(w), align);
-        vec![bilinear(&x, &rows, &columns)]
+        vec![bilinear(inputs, &rows, &columns)]
     }),
     ulps: 4.0,
     differentiable: &["x"],
@@ -112,10 +112,11 @@ pub static UPSAMPLE_BILINEAR2D_WITH_SCALE: Op = Op {
 
 /// Where the contract of these ops comes from.
 pub const BILINEAR_PROMISE: &str = "candle-core/src/tensor.rs:1225-1273 and tests/bilinear_tests.rs, which hold \
-    PyTorch's results; torch.nn.functional.interpolate(mode='bilinear')";
+    PyTorch's results; torch.nn.functional.interpolate(mode='bilinear'), which takes floats and bytes";
 
 /// The dtypes of these ops.
-pub const BILINEAR_SUPPORT: &Support = &Support::both("x", &DType::FLOATS);
+pub const BILINEAR_SUPPORT: &Support =
+    &Support::both("x", &[DType::F32, DType::F64, DType::F16, DType::Bf16, DType::U8]);
 
 fn scaled(size: usize, scale: f64) -> usize {
     (size as f64 * scale).floor() as usize
@@ -125,7 +126,8 @@ fn contract(case: &Case, h: usize, w: usize) -> Contract {
     match case.tensor("x") {
         None => Contract::Rejects(&rule::SHAPES),
         Some(x) if x.shape.len() != 4 => Contract::Rejects(&rule::RANK),
-        Some(x) if !x.dtype.is_float() => Contract::Unspecified("the interpolation of integers"),
+        // PyTorch takes bytes, and no other integers.
+        Some(x) if !x.dtype.is_float() && x.dtype != DType::U8 => Contract::Rejects(&rule::FLOAT_FUNCTION),
         Some(_) => resized_contract(case, &[h, w]),
     }
 }
@@ -152,7 +154,10 @@ fn neighbors(size: usize, target: usize, scale: Option<f64>, align: bool) -> Vec
     (0..target).map(position).collect()
 }
 
-fn bilinear(x: &ArrayD<Num>, rows: &[Neighbors], columns: &[Neighbors]) -> ArrayD<Num> {
+/// The mean of the four neighbors by their distances. Bytes are rounded, in PyTorch after each dimension.
+fn bilinear(inputs: &ReferenceInputs, rows: &[Neighbors], columns: &[Neighbors]) -> ArrayD<Num> {
+    let x = inputs.array("x");
+    let rounded = if inputs.case.tensor("x").is_some_and(|x| !x.dtype.is_float()) { 0.25 } else { 0.0 };
     let one = Num::exact(1.0);
     let mix = |a: Num, b: Num, distance: Num| a * (one - distance) + b * distance;
     let shape = [x.shape()[0], x.shape()[1], rows.len(), columns.len()];
@@ -168,6 +173,6 @@ fn bilinear(x: &ArrayD<Num>, rows: &[Neighbors], columns: &[Neighbors]) -> Array
         let value = mix(upper, lower, down);
         let at_element = |distance: Num| distance.value.min(1.0 - distance.value) < 1e-9;
         let peak = if infinite && (at_element(down) || at_element(along)) { f64::INFINITY } else { value.peak };
-        Num { error: value.error + slack, peak, ..value }
+        Num { error: value.error + slack + rounded, peak, ..value }
     })
 }

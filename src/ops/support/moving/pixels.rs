@@ -2,7 +2,7 @@
 
 use crate::case::Case;
 use crate::ops::support::moving::gather_map::TOO_LARGE;
-use crate::ops::{Contract, Rule, rule};
+use crate::ops::{Contract, rule};
 
 /// The factor of the case, or the contract of one that is out of range.
 pub fn factor(case: &Case) -> Result<usize, Contract> {
@@ -11,9 +11,4 @@ pub fn factor(case: &Case) -> Result<usize, Contract> {
         factor if factor > 1 << 10 => Err(TOO_LARGE),
         factor => Ok(factor),
     }
-}
-
-/// The contract of sizes that the factor does not divide: rejected, unless there are no elements.
-pub fn indivisible(x: &[usize], rule: &'static Rule) -> Contract {
-    if x.contains(&0) { Contract::Unspecified("an image without pixels") } else { Contract::Rejects(rule) }
 }

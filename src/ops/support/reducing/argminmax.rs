@@ -19,7 +19,8 @@ pub const EXTREME_PROMISE: &str = "candle-core/src/tensor.rs:1085-1105, 2116-214
 
 /// Where the contract of these ops comes from.
 pub const POSITION_PROMISE: &str = "candle-core/src/tensor.rs:1107-1123; the notes of torch.argmax and torch.argmin: \
-    \"if there are multiple maximal values then the indices of the first maximal value are returned\"";
+    \"if there are multiple maximal values then the indices of the first maximal value are returned\"; both, and numpy.argmax, return \
+    the position of the first NaN if there is one";
 
 /// A case in one of these `form`s.
 pub fn generate(draw: &mut Draw, forms: &[&str]) -> arbitrary::Result<Case> {
@@ -101,14 +102,17 @@ pub fn extreme(group: &[Num], beats: fn(f64, f64) -> bool) -> Num {
     }
 }
 
-/// The position of the first element that no other `beats`: unspecified if there is a NaN, or if another may be equal that was computed, or
-/// is an integer that `f64` does not tell apart.
+/// The position of the first NaN, or else of the first element that no other `beats`: unspecified if another may be equal that was
+/// computed, or is an integer that `f64` does not tell apart, or if an element may be NaN.
 pub fn position(group: &[Num], beats: fn(f64, f64) -> bool) -> Num {
+    if group.iter().any(|x| x.indeterminate) {
+        return ANY_VALUE;
+    }
+    if let Some(nan) = group.iter().position(|x| x.value.is_nan()) {
+        return Num::exact(nan as f64);
+    }
     let first = first(group, beats);
     let best = &group[first];
     let is_unclear = |(at, x): (usize, &Num)| at != first && best.error + x.error > 0.0 && x.may_equal(best);
-    if group.iter().any(|x| x.value.is_nan()) || group.iter().enumerate().any(is_unclear) {
-        return ANY_VALUE;
-    }
-    Num::exact(first as f64)
+    if group.iter().enumerate().any(is_unclear) { ANY_VALUE } else { Num::exact(first as f64) }
 }
