@@ -8,7 +8,7 @@ use snuffer::ops;
 use syn::{ImplItem, Item, Type, Visibility};
 
 /// The `src` folder of a dependency.
-fn sources(package: &str) -> PathBuf {
+pub fn sources(package: &str) -> PathBuf {
     // Only this platform: dependencies of others may not be downloaded.
     let platform = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
     let mut cargo = Command::new(env!("CARGO"));
@@ -21,7 +21,8 @@ fn sources(package: &str) -> PathBuf {
     Path::new(manifest).with_file_name("src")
 }
 
-fn files(folder: &Path) -> Vec<(PathBuf, syn::File)> {
+/// The Rust files below a folder, each with its path.
+pub fn files(folder: &Path) -> Vec<(PathBuf, syn::File)> {
     let files = walkdir::WalkDir::new(folder).into_iter().map(|entry| entry.expect("readable").into_path());
     let rust = files.filter(|path| path.extension().is_some_and(|extension| extension == "rs"));
     let parse = |path: PathBuf| {

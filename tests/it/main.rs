@@ -19,6 +19,7 @@ mod coverage;
 mod damage;
 mod diagnosis;
 mod doctor;
+mod documented;
 mod extremes;
 mod fatal;
 mod fence;
