@@ -1,6 +1,10 @@
 //! Where candle's code does what its documentation does not say, or what PyTorch would call a bug, and the contract follows the code
-//! because candle's tests say that it is meant. Somebody should write it down, or change it. The largest id of a dtype, which reads zeros
-//! by design, is not among them: its maintainers decided on it (candle PR 2940).
+//! because candle's tests say that it is meant, or because other libraries do the same. Somebody should write it down, or change it.
+//!
+//! Some arguments mean something special. The documentation mentions -1 as an index of `one_hot`. It does not mention that a temperature
+//! of 0 or less means no sampling in `gumbel_softmax`; that 0 switches `softcap` and `max_bias` off in attention, as in ggml and
+//! flash-attention; and that the largest id of its dtype reads zeros and writes nothing. The last two are not below: 0 is what others
+//! take, and candle's maintainers decided on the id (candle PR 2940).
 
 use super::{Evidence, Kind, OracleName, Site, Verdict, fail};
 use crate::case::Case;

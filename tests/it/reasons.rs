@@ -119,6 +119,11 @@ fn a_number_that_the_dtype_holds_is_judged() {
         (call("op.dropout", [("x", F32, &[1], 1.0)]).param("p", 0.95), "accepts"),
         (call("relation.mixed_devices", [("x", I64, &[1], 1.0), ("y", I64, &[1], 1.0)]), "accepts"),
         (call("layer.conv_transpose2d", added), "accepts"),
+        // Each of the outputs is one product.
+        (
+            call("tensor.conv_transpose2d", [("x", U8, &[1, 1, 1, 1], 10.0), ("kernel", U8, &[1, 9, 1, 1], 10.0)]),
+            "accepts",
+        ),
         (call("layer.batch_norm_train", halves), "accepts"),
         (attention(1, 1).param("softcap", 0.0), "accepts"),
         (call("op.dropout", [("x", F32, &[1], 1.0)]).param("p", 1.0), "accepts"),

@@ -72,5 +72,6 @@ fn sampled(x: &Tensor, ids: &Tensor, dim: usize, temperature: f64) -> Result<Vec
         let most = lane.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         lane.get(id as usize).is_some_and(|&value| value == most)
     });
-    facts([well_formed, in_range, !(temperature <= 0.0) || largest])
+    let samples = temperature.is_nan() || temperature > 0.0;
+    facts([well_formed, in_range, samples || largest])
 }

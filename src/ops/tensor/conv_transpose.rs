@@ -136,7 +136,8 @@ pub fn contract(case: &Case, spatial: usize) -> Contract {
     if work.is_none_or(|n| n > 1 << 20) {
         return Contract::Unspecified(why::TOO_LARGE);
     }
-    if overflows(x, kernel, product(&kernel.shape).unwrap_or(usize::MAX)) {
+    // An output is a sum over all channels and taps.
+    if overflows(x, kernel, product(&kernel.shape).map_or(usize::MAX, |all| all / kernel.shape[1])) {
         return Contract::Unspecified(why::OVERFLOW);
     }
     Contract::accepts(x.dtype, &out)

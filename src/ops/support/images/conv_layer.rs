@@ -57,7 +57,9 @@ pub fn contract(case: &Case, function: fn(&Case, usize) -> Contract, spatial: us
 fn overflows(case: &Case, bias: &Tensor) -> bool {
     let (Some(x), Some(kernel)) = (case.tensor("x"), case.tensor("kernel")) else { return false };
     let largest = |tensor: &Tensor| tensor.floats().into_iter().fold(0.0, |most: f64, value| most.max(value.abs()));
-    let terms = kernel.elements().unwrap_or(usize::MAX) as f64;
+    // A kernel has its outputs first, and that of a transposed convolution second.
+    let outputs = kernel.shape[usize::from(case.params.contains_key("output_padding"))].max(1);
+    let terms = kernel.elements().map_or(usize::MAX, |all| all / outputs) as f64;
     !bias.dtype.is_float() && largest(x) * largest(kernel) * terms + largest(bias) > bias.dtype.max()
 }
 
