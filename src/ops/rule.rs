@@ -46,6 +46,7 @@ rules! {
     DTYPE = "candle does not list this dtype for the op",
     SHAPES = "shapes do not match",
     ELEMENTS = "another number of elements" => "a different number of elements",
+    BATCH = "a batch that is not one",
     BATCHES = "other batch dimensions" => "different batch dimensions",
     BROADCAST_BATCHES = "batches that do not broadcast",
     PARTS = "parts of different shapes",

@@ -233,6 +233,7 @@ fn the_documentation_of_candle_decides_where_it_speaks() {
         (call("encoding.one_hot", [("indices", I32, &[1], 0.0)]).param("depth", 1_i64), "rejects"),
         (call("tensor.meshgrid", [("x", F32, &[1], 0.0)]), "rejects"),
         (call("tensor.dot", [("x", I64, &[1], 0.0), ("rhs", I64, &[1], 0.0)]), "accepts"),
+        (call("cache.interleaved", [("k0", F32, &[2, 1, 1, 1], 0.0), ("v0", F32, &[2, 1, 1, 1], 0.0)]), "rejects"),
         (prelu(&[2], &[2]), "accepts"),
         (prelu(&[2], &[1]), "accepts"),
         (prelu(&[1], &[2]), "rejects"),

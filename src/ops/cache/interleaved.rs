@@ -8,7 +8,7 @@ use crate::ops::support::arguments::APPENDS;
 use crate::ops::support::models::kv_cache::{
     APPEND_DIM, CACHE_SUPPORT, RESET, append_all, draw_parts, history, part_shape, spans,
 };
-use crate::ops::{Contract, Op};
+use crate::ops::{Contract, Op, rule};
 
 /// `InterleavedKvCache::new(head_dim)` of keys and values `(1, H, S, D)`: `(all S, H, 2 D)`, keys before values.
 pub static INTERLEAVED: Op = Op {
@@ -28,7 +28,8 @@ pub static INTERLEAVED: Op = Op {
     },
     contract: |case| match part_shape(case, 2) {
         Err(contract) => contract,
-        Ok((_, shape)) if shape.len() != 4 || shape[0] != 1 => Contract::Unspecified("not a batch of one"),
+        Ok((_, shape)) if shape.len() != 4 => Contract::Unspecified("keys that are not (1, H, S, D)"),
+        Ok((_, shape)) if shape[0] != 1 => Contract::Rejects(&rule::BATCH),
         Ok((dtype, shape)) => {
             let output = |&(_, length): &(usize, usize)| (dtype, vec![length, shape[1], 2 * shape[3]]);
             Contract::Accepts { outputs: spans(case, 2).iter().map(output).collect(), refusal: None }
@@ -58,5 +59,5 @@ pub static INTERLEAVED: Op = Op {
     }),
     ulps: 4.0,
     differentiable: &[],
-    promise: "candle-nn/src/kv_cache.rs:986-1050 (its documentation; no other library has this layout)",
+    promise: "candle-nn/src/kv_cache.rs:986-1050 (its documentation: \"Batch must be 1\"; no other library has this layout)",
 };
