@@ -55,7 +55,7 @@ fn log() -> Case {
 
 /// A case whose result is not specified: an exponent beyond what the reference bounds.
 fn unspecified() -> Case {
-    Case::new("tensor.powf").input("x", tensor(DType::F32, &[2.0, 3.0])).param("e", f64::NAN)
+    Case::new("tensor.powf").input("x", tensor(DType::F32, &[2.0, 3.0])).param("e", 1e300)
 }
 
 #[test]
