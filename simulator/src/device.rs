@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use crate::config::Config;
 use crate::coverage::{self, KernelCoverage};
+use crate::effort::Effort;
 use crate::fault::{Fault, Kind};
 use crate::grid::Launch;
 use crate::jitter;
@@ -86,6 +87,7 @@ pub struct Device {
     /// The functions of modules that were unloaded. Others take their places.
     unloaded: Vec<FunctionId>,
     warps: Vec<Warp>,
+    effort: Effort,
     reports: Vec<Fault>,
     printed: String,
     mutated: bool,
@@ -106,6 +108,7 @@ impl Device {
             functions: Vec::new(),
             unloaded: Vec::new(),
             warps: Vec::new(),
+            effort: Effort::default(),
             reports: Vec::new(),
             printed: String::new(),
             mutated: false,
@@ -225,7 +228,8 @@ impl Device {
             self.memory.note_touched();
         }
         let (module, memory) = (&loaded.module, &mut self.memory);
-        let resources = Resources { counters, memory, module, reports: &mut self.reports, printed: &mut self.printed };
+        let (effort, reports, printed) = (&mut self.effort, &mut self.reports, &mut self.printed);
+        let resources = Resources { counters, memory, module, effort, reports, printed };
         launch::run(&kernel, launch, &self.config, &mut self.warps, workspace, resources)
     }
 
@@ -240,6 +244,16 @@ impl Device {
     /// Takes the reports since the last call. They end nothing: the program goes on, as on hardware.
     pub fn reports(&mut self) -> Vec<Fault> {
         std::mem::take(&mut self.reports)
+    }
+
+    /// Takes what the device has done since the last call.
+    pub fn take_effort(&mut self) -> Effort {
+        Effort { peak: self.memory.take_peak(), ..std::mem::take(&mut self.effort) }
+    }
+
+    /// Counts a copy that the host asked for.
+    pub fn count_copy(&mut self, bytes: u64) {
+        self.effort.copied += bytes;
     }
 
     /// Takes what kernels have printed since the last call.

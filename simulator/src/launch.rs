@@ -38,20 +38,22 @@ pub fn run(
     }
     let takes_turns = kernel.waits && files > 1;
     let mut machine = Machine::new(kernel, launch, config, workspace, takes_turns, resources);
-    if together {
-        return cooperative::run(&mut machine, warps, count);
-    }
-    if is_sampled {
-        return sample::run(&mut machine, config, |machine, number| {
+    let ended = if together {
+        cooperative::run(&mut machine, warps, count)
+    } else if is_sampled {
+        sample::run(&mut machine, config, |machine, number| {
             machine.block.begin(machine.kernel, launch, number, machine.checks);
             machine.block.shared.cells.clear();
             block(machine, warps)
-        });
-    }
-    (0..launch.blocks()).try_for_each(|number| {
-        machine.block.begin(kernel, launch, number, config.checks);
-        block(&mut machine, warps)
-    })
+        })
+    } else {
+        (0..launch.blocks()).try_for_each(|number| {
+            machine.block.begin(kernel, launch, number, config.checks);
+            block(&mut machine, warps)
+        })
+    };
+    machine.end();
+    ended
 }
 
 /// Runs the present block.

@@ -65,6 +65,8 @@ pub struct Memory {
     ordinal: u64,
     budget: u64,
     in_use: u64,
+    /// What was in use at the last [`Memory::take_peak`], and the most since.
+    peak: (u64, u64),
     /// Whether fresh memory counts as undefined.
     tracked: bool,
     /// From how many bytes on an allocation is pretended.
@@ -92,6 +94,7 @@ impl Memory {
             ordinal: ordinal as u64 + 1,
             budget: config.memory,
             in_use: 0,
+            peak: (0, 0),
             tracked: config.checks.initialization && !config.hardware,
             pretend: config.pretend,
             epoch: 0,
@@ -125,6 +128,18 @@ impl Memory {
         self.in_use
     }
 
+    /// The most memory that was in use since the last call, beyond what was in use then.
+    pub fn take_peak(&mut self) -> u64 {
+        let (start, most) = std::mem::replace(&mut self.peak, (self.in_use, self.in_use));
+        most - start
+    }
+
+    /// Counts bytes as in use.
+    fn use_more(&mut self, bytes: u64) {
+        self.in_use += bytes;
+        self.peak.1 = self.peak.1.max(self.in_use);
+    }
+
     /// Whether `address` is in this device's range, or in its managed memory.
     pub fn owns(&self, address: u64) -> bool {
         self.in_slot(address) >> (SLOT_BITS + NUMBER_BITS) == self.ordinal
@@ -136,7 +151,7 @@ impl Memory {
             return None;
         }
         let address = self.add(bytes, false)?;
-        self.in_use += bytes;
+        self.use_more(bytes);
         Some(address)
     }
 
@@ -243,7 +258,8 @@ impl Memory {
         slot.live = true;
         slot.lifetime = Lifetime { allocated: now, freed: None };
         slot.buffer = buffer;
-        self.in_use += slot.bytes;
+        let bytes = slot.bytes;
+        self.use_more(bytes);
         Some(())
     }
 

@@ -48,6 +48,8 @@ pub struct Warp {
     /// The calls of each lane that have not ended, the last one last.
     calls: [Vec<OpenCall>; WARP],
     loop_detector: LoopDetector,
+    /// How many instructions it has executed in its block.
+    executed: u64,
 }
 
 /// Lanes that are at one instruction.
@@ -96,6 +98,7 @@ impl Warp {
         (self.number, self.threads, self.live) = (number, mask, mask);
         self.taints.reset();
         (self.step, self.copies, self.loop_detector) = (0, Copies::default(), LoopDetector::default());
+        self.executed = 0;
         self.calls.iter_mut().for_each(Vec::clear);
         self.fragments.clear();
         self.fragments.push(Fragment { pc: 0, mask, state: State::Ready });
@@ -108,7 +111,11 @@ impl Warp {
 
     /// Runs until every thread has ended or waits for other warps.
     pub fn run(&mut self, machine: &mut Machine) -> Result<(), Fault> {
-        self.run_fragments(machine).map_err(|stop| machine.fault(self.number, stop))
+        let before = machine.executed();
+        let ended = self.run_fragments(machine);
+        self.executed += machine.executed() - before;
+        machine.longest = machine.longest.max(self.executed);
+        ended.map_err(|stop| machine.fault(self.number, stop))
     }
 
     fn run_fragments(&mut self, machine: &mut Machine) -> Result<(), Stop> {

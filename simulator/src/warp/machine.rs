@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::grid_barrier::GridBarrier;
 use crate::config::{Checks, Config};
+use crate::effort::Effort;
 use crate::fault::{Detail, Fault, How, Kind, Location, Near, Note, Place, Thread};
 use crate::grid::{Launch, coordinates};
 use crate::isa::Space;
@@ -34,6 +35,8 @@ pub struct Resources<'a> {
     pub counters: &'a mut Counters,
     pub memory: &'a mut Memory,
     pub module: &'a Module,
+    /// Receives what the launch has done.
+    pub effort: &'a mut Effort,
     /// Receives what is found and does not end the launch.
     pub reports: &'a mut Vec<Fault>,
     /// Receives what the threads print.
@@ -99,9 +102,12 @@ pub struct Machine<'a> {
     /// Warp instructions that the launch may execute, and how many of them are left.
     allowed: u64,
     budget: u64,
+    /// The instructions of the warp that executed the most.
+    pub longest: u64,
     /// How often the clock was read.
     clock_reads: u64,
     counters: &'a mut Counters,
+    effort: &'a mut Effort,
     /// Reports that do not end the launch.
     pub reports: &'a mut Vec<Fault>,
     /// What the threads have printed.
@@ -124,7 +130,7 @@ impl<'a> Machine<'a> {
         config: &Config,
         workspace: Option<u64>,
         takes_turns: bool,
-        Resources { counters, memory, module, reports, printed }: Resources<'a>,
+        Resources { counters, memory, module, effort, reports, printed }: Resources<'a>,
     ) -> Self {
         counters.launches += 1;
         let (epoch, allowed) = (memory.begin(kernel), budget(config.budget, launch));
@@ -145,8 +151,10 @@ impl<'a> Machine<'a> {
             origins: HashMap::new(),
             allowed,
             budget: allowed,
+            longest: 0,
             clock_reads: 0,
             counters,
+            effort,
             reports,
             printed,
         }
@@ -173,6 +181,12 @@ impl<'a> Machine<'a> {
     /// How many warp instructions the launch has executed.
     pub fn executed(&self) -> u64 {
         self.allowed - self.budget
+    }
+
+    /// Ends the launch: adds what it did to what its device has done.
+    pub fn end(self) {
+        let executed = self.executed();
+        self.effort.add(&self.kernel.name, executed, self.longest);
     }
 
     /// The time, in warp instructions: later whenever somebody asks.

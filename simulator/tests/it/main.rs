@@ -5,6 +5,7 @@
 
 mod atomics;
 mod cooperative;
+mod effort;
 mod faults;
 mod forms;
 mod front_end;

@@ -153,6 +153,7 @@ impl Driver {
             return Ok(());
         }
         let device = self.device_of(to, key.0)?;
+        device.count_copy(bytes as u64);
         let there = device.bytes_mut(to, bytes as u64).map_err(|fault| refused(calling, fault))?;
         // SAFETY: the caller's promise.
         there.copy_from_slice(unsafe { slice::from_raw_parts(from.cast(), bytes) });
@@ -207,6 +208,7 @@ impl Driver {
             return Ok(());
         }
         let device = self.device_of(from, key.0)?;
+        device.count_copy(bytes as u64);
         let data = device.read(from, bytes as u64).map_err(|fault| refused(calling, fault))?;
         // SAFETY: the caller's promise, and device memory is not the program's to overlap with.
         unsafe { ptr::copy_nonoverlapping(data.as_ptr(), to.cast(), bytes) };
@@ -234,6 +236,7 @@ impl Driver {
             return Ok(());
         }
         let device = self.device_of(from, key.0)?;
+        device.count_copy(bytes as u64);
         if device.owns(to) {
             device.copy(to, from, bytes as u64).map_err(|fault| refused(calling, fault))?;
             device.reports().into_iter().for_each(|found| report::finding(&found.in_call(calling)));

@@ -4,7 +4,7 @@ use crate::objects::codes::{self, Code};
 use crate::objects::driver::Driver;
 use crate::objects::reports::{coverage, report};
 use crate::objects::settings::{self, Settings};
-use simulator::Config;
+use simulator::{Config, Effort};
 use std::ffi::c_int;
 use std::sync::{Mutex, MutexGuard, OnceLock};
 
@@ -56,6 +56,14 @@ pub(crate) fn later<T>(name: &'static str, f: impl FnOnce(&mut Driver) -> T) -> 
     let mut driver = lock();
     driver.calling = name;
     f(&mut driver)
+}
+
+/// Takes what the devices have done since the last call; nothing if no function of the library was called.
+pub(crate) fn take_effort() -> Effort {
+    let Some(driver) = DRIVER.get() else { return Effort::default() };
+    let mut driver = driver.lock().expect("a panic under the lock ends the process");
+    let devices = driver.contexts.iter_mut().flatten().map(|context| &mut context.device);
+    devices.map(simulator::Device::take_effort).fold(Effort::default(), Effort::beside)
 }
 
 /// The driver, which is there when a function of the library was called.
