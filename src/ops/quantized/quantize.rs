@@ -49,7 +49,9 @@ pub static QUANTIZE: Op = Op {
         let (x, format) = (inputs.array("x"), format_of(inputs.case));
         let values: Vec<f64> = x.iter().map(|x| x.value).collect();
         let largest = |block: &[f64]| block.iter().fold(0.0_f64, |largest, x| largest.max(x.abs()));
-        let block = |block| vec![largest(block) * step(format) + 1e-4; format.block];
+        // The smallest scale of a block.
+        let smallest = if format.is_plain() { DType::F16.smallest() } else { 1e-4 };
+        let block = |block| vec![largest(block) * step(format) + smallest; format.block];
         let bounds: Vec<f64> = values.chunks(format.block).flat_map(block).collect();
         let unit = DType::F32.unit_roundoff();
         let mut numbers = values.iter().zip(&bounds).map(|(&value, &error)| Num { error, unit, ..Num::exact(value) });
@@ -64,6 +66,7 @@ pub static QUANTIZE: Op = Op {
 /// precision too. In formats with groups, each has a scale of its own beside the block's.
 fn largest(format: &Format) -> f64 {
     let level = match format.name {
+        "F32" | "BF16" => return f32::MAX.into(),
         "Q4_0" => 8.0,
         "Q5_0" => 16.0,
         "Q8_0" => 127.0,
@@ -80,6 +83,9 @@ fn largest(format: &Format) -> f64 {
 /// groups, as much as the roundoff of the group's scale makes of the largest level.
 fn step(format: &Format) -> f64 {
     match format.name {
+        "F32" => DType::F32.unit_roundoff(),
+        "F16" => DType::F16.unit_roundoff(),
+        "BF16" => DType::Bf16.unit_roundoff(),
         "Q8_0" => 1.0 / 127.0,
         "Q4_0" => 1.0 / 7.0,
         "Q4_1" => 2.0 / 15.0,

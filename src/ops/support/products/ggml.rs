@@ -5,14 +5,15 @@ use std::borrow::Cow;
 
 use candle_core::quantized::{GgmlDType, QStorage, QTensor};
 use candle_core::{Device, Error, Result, Tensor as Candle};
-use half::f16;
+use half::{bf16, f16};
 use ndarray::{ArrayD, IxDyn};
 
 use crate::case::{Case, InputSpec, ParamSpec};
 use crate::generate::Draw;
 use crate::number::{Num, SINGLE};
 use crate::ops::{Contract, rule, why};
-use crate::tensor::{DType, Tensor, Value};
+use crate::tensor::DType::{self, Bf16, F16, F32};
+use crate::tensor::{Tensor, Value};
 
 /// A block format.
 #[derive(Debug)]
@@ -25,10 +26,17 @@ pub struct Format {
     pub block: usize,
     /// The bytes of a block.
     pub bytes: usize,
-    /// Where a block has numbers in half precision: a scale and, in some formats, that of the minimums.
-    scales: &'static [usize],
+    /// Where a block has floats, and in which dtype: a scale and, in some formats, that of the minimums, or the element itself.
+    scales: &'static [(usize, DType)],
     /// What an element of a block is made of.
     parts: fn(&[u8], usize) -> Parts,
+}
+
+impl Format {
+    /// Whether its elements are plain numbers.
+    pub fn is_plain(&self) -> bool {
+        self.block == 1
+    }
 }
 
 /// An element is `scale level - minimum`.
@@ -54,18 +62,21 @@ impl Parts {
     }
 }
 
-/// The formats that models are distributed in.
+/// The formats that models are distributed in. In the first three an element is a number, and neither a block nor quantized.
 pub const FORMATS: &[Format] = &[
-    Format { name: "Q4_0", dtype: GgmlDType::Q4_0, block: 32, bytes: 18, scales: &[0], parts: q4_0 },
-    Format { name: "Q4_1", dtype: GgmlDType::Q4_1, block: 32, bytes: 20, scales: &[0, 2], parts: q4_1 },
-    Format { name: "Q5_0", dtype: GgmlDType::Q5_0, block: 32, bytes: 22, scales: &[0], parts: q5_0 },
-    Format { name: "Q5_1", dtype: GgmlDType::Q5_1, block: 32, bytes: 24, scales: &[0, 2], parts: q5_1 },
-    Format { name: "Q8_0", dtype: GgmlDType::Q8_0, block: 32, bytes: 34, scales: &[0], parts: q8_0 },
-    Format { name: "Q2K", dtype: GgmlDType::Q2K, block: 256, bytes: 84, scales: &[80, 82], parts: q2k },
-    Format { name: "Q3K", dtype: GgmlDType::Q3K, block: 256, bytes: 110, scales: &[108], parts: q3k },
-    Format { name: "Q4K", dtype: GgmlDType::Q4K, block: 256, bytes: 144, scales: &[0, 2], parts: q4k },
-    Format { name: "Q5K", dtype: GgmlDType::Q5K, block: 256, bytes: 176, scales: &[0, 2], parts: q5k },
-    Format { name: "Q6K", dtype: GgmlDType::Q6K, block: 256, bytes: 210, scales: &[208], parts: q6k },
+    Format { name: "F32", dtype: GgmlDType::F32, block: 1, bytes: 4, scales: &[(0, F32)], parts: single },
+    Format { name: "F16", dtype: GgmlDType::F16, block: 1, bytes: 2, scales: &[(0, F16)], parts: number },
+    Format { name: "BF16", dtype: GgmlDType::BF16, block: 1, bytes: 2, scales: &[(0, Bf16)], parts: brain },
+    Format { name: "Q4_0", dtype: GgmlDType::Q4_0, block: 32, bytes: 18, scales: &[(0, F16)], parts: q4_0 },
+    Format { name: "Q4_1", dtype: GgmlDType::Q4_1, block: 32, bytes: 20, scales: &[(0, F16), (2, F16)], parts: q4_1 },
+    Format { name: "Q5_0", dtype: GgmlDType::Q5_0, block: 32, bytes: 22, scales: &[(0, F16)], parts: q5_0 },
+    Format { name: "Q5_1", dtype: GgmlDType::Q5_1, block: 32, bytes: 24, scales: &[(0, F16), (2, F16)], parts: q5_1 },
+    Format { name: "Q8_0", dtype: GgmlDType::Q8_0, block: 32, bytes: 34, scales: &[(0, F16)], parts: q8_0 },
+    Format { name: "Q2K", dtype: GgmlDType::Q2K, block: 256, bytes: 84, scales: &[(80, F16), (82, F16)], parts: q2k },
+    Format { name: "Q3K", dtype: GgmlDType::Q3K, block: 256, bytes: 110, scales: &[(108, F16)], parts: q3k },
+    Format { name: "Q4K", dtype: GgmlDType::Q4K, block: 256, bytes: 144, scales: &[(0, F16), (2, F16)], parts: q4k },
+    Format { name: "Q5K", dtype: GgmlDType::Q5K, block: 256, bytes: 176, scales: &[(0, F16), (2, F16)], parts: q5k },
+    Format { name: "Q6K", dtype: GgmlDType::Q6K, block: 256, bytes: 210, scales: &[(208, F16)], parts: q6k },
 ];
 
 /// The blocks of a quantized matrix.
@@ -75,15 +86,20 @@ pub const BLOCKS: InputSpec =
 /// The format of the blocks.
 pub const FORMAT: ParamSpec = ParamSpec::word("format", NAMES, "The format of the blocks.");
 
-const NAMES: &[&str] = &["Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "Q2K", "Q3K", "Q4K", "Q5K", "Q6K"];
+/// The first is the default.
+const NAMES: &[&str] =
+    &["Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "Q2K", "Q3K", "Q4K", "Q5K", "Q6K", "F32", "F16", "BF16"];
+
+/// How many formats are plain numbers.
+const PLAIN: usize = 3;
 
 /// The format of a case.
 pub fn format_of(case: &Case) -> &'static Format {
-    FORMATS.iter().find(|format| format.name == case.text("format")).unwrap_or(&FORMATS[0])
+    FORMATS.iter().find(|format| format.name == case.text("format")).unwrap_or(&FORMATS[PLAIN])
 }
 
 /// The formats that products of experts have kernels for.
-pub const EXPERTS: &[Format] = FORMATS.split_at(4).1;
+pub const EXPERTS: &[Format] = FORMATS.split_at(PLAIN + 4).1;
 
 /// A format for experts, mostly one with a kernel.
 pub fn draw_format(draw: &mut Draw) -> arbitrary::Result<&'static Format> {
@@ -102,9 +118,15 @@ pub fn draw_blocks(draw: &mut Draw, format: &Format, rows: usize, blocks: usize)
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
             bytes.push((state >> 24) as u8);
         }
-        for &place in format.scales {
-            let eighths = 1.0 + f64::from(bytes[start + place] % 32);
-            bytes[start + place..start + place + 2].copy_from_slice(&f16::from_f64(eighths / 512.0).to_le_bytes());
+        for &(place, dtype) in format.scales {
+            let number = (1.0 + f64::from(bytes[start + place] % 32)) / 512.0;
+            // Scales are positive.
+            let number = if format.is_plain() && bytes[start + place] > 127 { -number } else { number };
+            match dtype {
+                F16 => bytes[start + place..][..2].copy_from_slice(&f16::from_f64(number).to_le_bytes()),
+                Bf16 => bytes[start + place..][..2].copy_from_slice(&bf16::from_f64(number).to_le_bytes()),
+                _ => bytes[start + place..][..4].copy_from_slice(&(number as f32).to_le_bytes()),
+            }
         }
     }
     let values = bytes.into_iter().map(|byte| Value::Int(byte.into())).collect();
@@ -158,14 +180,17 @@ pub fn within_scales(case: &Case) -> bool {
 }
 
 /// The product of a row of activations and a row of weights. Activations are quantized too, to 8 bits with a scale for each 32
-/// (`Q8_0`, `Q8_1`) or 256 of them (`Q8K`): each is wrong by half a step, and its scale by a roundoff of half precision.
+/// (`Q8_0`, `Q8_1`) or 256 of them (`Q8K`): each is wrong by half a step, and its scale by a roundoff of half precision. Plain numbers are
+/// multiplied as they are.
 pub fn product(format: &Format, x: &[Num], weights: &[Parts]) -> Num {
     const HALF: f64 = 1.0 / 2048.0;
     let (mut value, mut error) = (0.0, 0.0);
-    for (x, weights) in x.chunks(format.block).zip(weights.chunks(format.block)) {
+    let group = if format.is_plain() { x.len().max(1) } else { format.block };
+    for (x, weights) in x.chunks(group).zip(weights.chunks(group)) {
         let largest = x.iter().fold(0.0_f64, |largest, x| largest.max(x.value.abs()));
         // The smallest scales are subnormal numbers of half precision.
-        let step = largest * (1.0 / 254.0 + 2.0 * HALF) + 127.0 / f64::from(1 << 25);
+        let step =
+            if format.is_plain() { 0.0 } else { largest * (1.0 / 254.0 + 2.0 * HALF) + 127.0 / f64::from(1 << 25) };
         for (x, weight) in x.iter().zip(weights) {
             value += x.value * weight.value();
             error += step * weight.magnitude() + x.value.abs() * weight.magnitude() * SINGLE * weights.len() as f64;
@@ -178,8 +203,10 @@ pub fn product(format: &Format, x: &[Num], weights: &[Parts]) -> Num {
 /// The matrix in the blocks, in this dtype.
 pub fn dequantized(case: &Case, dtype: DType) -> ArrayD<Num> {
     let unit = dtype.unit_roundoff();
+    // A plain number fits `f32`.
+    let is_exact = format_of(case).is_plain() && dtype == F32;
     let number = |parts: Parts| {
-        let error = 2.0 * unit * parts.magnitude() + dtype.smallest();
+        let error = if is_exact { 0.0 } else { 2.0 * unit * parts.magnitude() + dtype.smallest() };
         Num { error, unit, ..Num::exact(parts.value()) }
     };
     let shape = matrix_shape(case).unwrap_or_default();
@@ -196,6 +223,23 @@ pub fn quantized(case: &Case, blocks: &Candle, shape: &[usize]) -> Result<QTenso
     let shape = partial.as_ref().map_or(shape, |shape| &shape[..]);
     let bytes = blocks.to_device(&Device::Cpu)?.flatten_all()?.to_vec1::<u8>()?;
     QTensor::new(QStorage::from_data(Cow::Owned(bytes), blocks.device(), format_of(case).dtype)?, shape)
+}
+
+/// An element that is a number.
+fn plain(value: f64) -> Parts {
+    Parts { scale: value, level: 1.0, minimum: 0.0 }
+}
+
+fn single(block: &[u8], _: usize) -> Parts {
+    plain(f32::from_le_bytes([block[0], block[1], block[2], block[3]]).into())
+}
+
+fn number(block: &[u8], _: usize) -> Parts {
+    plain(half(block, 0))
+}
+
+fn brain(block: &[u8], _: usize) -> Parts {
+    plain(bf16::from_le_bytes([block[0], block[1]]).to_f64())
 }
 
 fn half(block: &[u8], place: usize) -> f64 {
