@@ -11,8 +11,10 @@ use super::named::{Named, patches};
 use super::registry::{fetch, released};
 use super::{CRATES, Unusable, fixed, write_if_new};
 use crate::CANDLE;
+use crate::store::lock;
 
-/// The crates of the candle that `named` names. Patches are applied below `folder`.
+/// The crates of the candle that `named` names. Patches are applied below `folder`, by one process at a time: each
+/// begins with the release.
 pub fn obtain(named: &Named, folder: &Path) -> anyhow::Result<Crates> {
     match named {
         Named::Release(version) => {
@@ -22,12 +24,14 @@ pub fn obtain(named: &Named, folder: &Path) -> anyhow::Result<Crates> {
         }
         Named::Tree(root) => Crates::read(root),
         Named::Patches(path) => {
-            let patched = folder.join(named.folder()).join("patched");
+            let own = folder.join(named.folder());
+            let (_alone, patched) = (lock(&own)?, own.join("patched"));
             apply(&patches(path), &patched)?;
             Crates::read(&patched)
         }
         Named::Fixes(names) => {
-            let patched = folder.join(named.folder()).join("patched");
+            let own = folder.join(named.folder());
+            let (_alone, patched) = (lock(&own)?, own.join("patched"));
             fixed::write(&fixed::fixes(names)?, &patched)?;
             Crates::read(&patched)
         }
