@@ -106,11 +106,11 @@ impl Step {
     }
 }
 
-/// The steps of a case; none if it is not a sequence, or if a step is not a known op.
+/// The steps of a case; none if it is not a sequence, or if a step is not a known op or has no input for the output of the step before.
 pub fn steps(case: &Case) -> Vec<Step> {
     let step = |(number, call): (usize, Case)| {
         let op = find(&call.op).filter(|op| op.name != SEQUENCE.name)?;
-        let flowing = if number > 0 { op.specs().flowing(&call).ok() } else { None };
+        let flowing = if number > 0 { Some(op.specs().flowing(&call).ok()?) } else { None };
         Some(Step { op, call, flowing })
     };
     case.calls().into_iter().enumerate().map(step).collect::<Option<_>>().unwrap_or_default()
