@@ -6,7 +6,7 @@ mod original;
 use crate::case::Case;
 use crate::exec::{Deadline, Executor};
 use crate::ops::{Contract, Op, SMALL, why};
-use crate::oracle::{Evidence, Verdict, Violation, judge};
+use crate::oracle::{Evidence, Verdict, Violation, judge, judge_costs};
 use crate::outcome::{Observation, Outcome};
 
 pub use bad_id::BadId;
@@ -54,7 +54,8 @@ pub fn examine(executor: &mut Executor, op: &'static Op, case: &Case, patience: 
     }
     let mut within = |deadline| {
         let observations = executor.observe(case, deadline)?;
-        let verdict = judge(&Evidence::new(op, case, &observations));
+        let evidence = Evidence::new(op, case, &observations);
+        let verdict = if executor.spec().only_costs { judge_costs(&evidence) } else { judge(&evidence) };
         anyhow::Ok(Examined { verdict, observations })
     };
     match patience {

@@ -111,23 +111,22 @@ impl Executor {
     /// Runs `case` twice on every device, and once more contiguous if it has views. If the result is open, also runs its sibling. Under the short deadline, a late device
     /// ends the observation: later devices do not run the case.
     pub fn observe(&mut self, case: &Case, deadline: Deadline) -> anyhow::Result<Vec<Observation>> {
-        let baseline = (!case.is_plain()).then(|| case.contiguous());
+        let baseline = (!case.is_plain() && !self.spec.only_costs).then(|| case.contiguous());
         let mut observations = Vec::with_capacity(self.workers.len());
         for worker in &mut self.workers {
             worker.set_deadline(deadline);
-            let Answer { outcome, again, device_reports } = worker.run(case)?;
-            let late = matches!(outcome, Outcome::TimedOut(_));
+            let answer = worker.run(case)?;
+            let late = matches!(answer.outcome, Outcome::TimedOut(_));
             let contiguous = match &baseline {
                 // No contiguous baseline for a case that hangs or dies: it would cost another worker.
-                Some(baseline) if !outcome.lost_the_process() => Some(worker.run_once(baseline)?),
+                Some(baseline) if !answer.outcome.lost_the_process() => Some(worker.run_once(baseline)?),
                 _ => None,
             };
-            let sibling = match ops::beside(case, &outcome) {
-                Some(sibling) => Some(worker.run_once(&sibling)?),
-                None => None,
+            let sibling = match ops::beside(case, &answer.outcome) {
+                Some(sibling) if !self.spec.only_costs => Some(worker.run_once(&sibling)?),
+                _ => None,
             };
-            let device = worker.device();
-            observations.push(Observation { device, outcome, again, contiguous, sibling, device_reports });
+            observations.push(Observation { contiguous, sibling, ..answer.on(worker.device()) });
             if late && deadline == Deadline::Short {
                 break;
             }

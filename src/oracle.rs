@@ -6,6 +6,7 @@ mod change;
 mod checker;
 mod compare;
 mod contract;
+mod cost;
 mod derivative;
 mod determinism;
 mod documentation;
@@ -45,7 +46,7 @@ pub use needs::{Need, Needs};
 pub use rank::Rank;
 pub use signature::Signature;
 pub use site::{SiblingDoes, Site, Spot};
-pub use verdict::{Verdict, judge, judge_on};
+pub use verdict::{Verdict, judge, judge_costs, judge_on};
 
 /// Everything that an oracle may use.
 #[derive(Debug)]
@@ -172,6 +173,7 @@ pub static ORACLES: &[Oracle] = &[
     Oracle { name: OracleName::Siblings, judge: siblings::judge },
     Oracle { name: OracleName::Determinism, judge: determinism::judge },
     Oracle { name: OracleName::Documentation, judge: documentation::judge },
+    Oracle { name: OracleName::Cost, judge: cost::judge },
 ];
 
 /// A violation detected by `oracle`, on the device of `observation`.

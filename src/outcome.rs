@@ -2,6 +2,7 @@
 
 mod cuda_error;
 mod device_reports;
+mod effort;
 mod place;
 mod unchecked;
 mod whole;
@@ -15,6 +16,7 @@ use crate::tensor::Tensor;
 
 pub use cuda_error::CudaError;
 pub use device_reports::{DeviceReport, DeviceReports};
+pub use effort::{Effort, Efforts, Serial};
 pub use place::{Function, Place};
 
 /// The outcome of a case on one device.
@@ -281,11 +283,15 @@ pub struct Observation {
     /// What the device reported meanwhile; older findings call it `remarks`.
     #[serde(default, alias = "remarks", skip_serializing_if = "DeviceReports::is_empty")]
     pub device_reports: DeviceReports,
+    /// What the second run made the device do, if that is worth judging.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub efforts: Option<Efforts>,
 }
 
 impl Observation {
     /// An observation of `outcome` on `device`, and nothing else.
     pub fn new(device: Device, outcome: Outcome) -> Self {
-        Self { device, outcome, again: None, contiguous: None, sibling: None, device_reports: DeviceReports::default() }
+        let device_reports = DeviceReports::default();
+        Self { device, outcome, again: None, contiguous: None, sibling: None, device_reports, efforts: None }
     }
 }

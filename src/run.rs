@@ -1,6 +1,7 @@
 //! Runs one case on one candle device in this process. Catches panics; whatever ends the process is for the worker's parent to
 //! detect.
 
+pub mod effort;
 #[cfg(feature = "cuda")]
 mod exact;
 #[cfg(feature = "cuda")]
@@ -18,7 +19,7 @@ use candle_core::{Result, Tensor, Var};
 use crate::case::{Backward, Case, weight};
 use crate::device::Hardware;
 use crate::ops::{self, Op, case_dtype};
-use crate::outcome::{Fault, Gradients, Outcome, Panic, Phase, Place, Returned, Store};
+use crate::outcome::{Efforts, Fault, Gradients, Outcome, Panic, Phase, Place, Returned, Store};
 use crate::tensor::{DType, Tensor as Data};
 
 pub use panic_location::{crate_path, install_panic_hook, last_panic};
@@ -27,7 +28,22 @@ use refusal::{cuda_error, refusal};
 pub use tensors::{read, to_candle};
 
 /// Runs `case` on `device` and calls `progress` at the start of every phase. Call [`install_panic_hook`] first.
-pub fn run(case: &Case, device: &candle_core::Device, mut progress: impl FnMut(Phase)) -> Outcome {
+pub fn run(case: &Case, device: &candle_core::Device, progress: impl FnMut(Phase)) -> Outcome {
+    measured(case, device, progress).0
+}
+
+/// The same, and what the case made the device do.
+pub fn measured(case: &Case, device: &candle_core::Device, progress: impl FnMut(Phase)) -> (Outcome, Efforts) {
+    let mut efforts = Efforts::default();
+    (counted(case, device, progress, &mut efforts), efforts)
+}
+
+fn counted(
+    case: &Case,
+    device: &candle_core::Device,
+    mut progress: impl FnMut(Phase),
+    efforts: &mut Efforts,
+) -> Outcome {
     // A worker of another candle may lack an op, or one of the steps.
     let missing = iter::once(&case.op).chain(&case.steps).find(|name| ops::find(name).is_none());
     let (Some(op), None) = (ops::find(&case.op), missing) else {
@@ -40,7 +56,7 @@ pub fn run(case: &Case, device: &candle_core::Device, mut progress: impl FnMut(P
         phase = next;
         progress(next);
     };
-    let result = catch_unwind(AssertUnwindSafe(|| attempt(op, case, device, &mut enter)));
+    let result = catch_unwind(AssertUnwindSafe(|| attempt(op, case, device, &mut enter, efforts)));
     // Device errors are asynchronous: even if candle returned, an error may still be pending.
     for device in iter::once(device).chain(&second) {
         if let Err(error) = device.synchronize() {
@@ -122,7 +138,13 @@ pub fn hardware(_: crate::device::Device, _: &Opened) -> Result<Option<Hardware>
     Ok(None)
 }
 
-fn attempt(op: &Op, case: &Case, device: &candle_core::Device, enter: &mut impl FnMut(Phase)) -> Result<Returned> {
+fn attempt(
+    op: &Op,
+    case: &Case,
+    device: &candle_core::Device,
+    enter: &mut impl FnMut(Phase),
+    efforts: &mut Efforts,
+) -> Result<Returned> {
     enter(Phase::Inputs);
     let mut vars = BTreeMap::new();
     let mut tensors = BTreeMap::new();
@@ -140,7 +162,9 @@ fn attempt(op: &Op, case: &Case, device: &candle_core::Device, enter: &mut impl 
         tensors.insert(name.as_str(), tensor);
     }
     enter(Phase::Forward);
-    let outputs = op.call(case, tensors, device)?;
+    let (outputs, effort) = effort::of(device, || op.call(case, tensors, device));
+    efforts.forward = effort;
+    let outputs = outputs?;
     let read = outputs.iter().map(tensors::read).collect::<Result<Vec<_>>>()?;
     let tracked = vars.is_empty() && outputs.iter().any(Tensor::track_op);
     if vars.is_empty() || outputs.iter().any(|output| !output.dtype().is_float()) {
@@ -149,7 +173,9 @@ fn attempt(op: &Op, case: &Case, device: &candle_core::Device, enter: &mut impl 
     // What the forward call has started, and nothing has waited for, must not be charged to the backward pass.
     device.synchronize()?;
     enter(Phase::Backward);
-    let backward = gradients(case, &outputs, &vars).unwrap_or_else(|error| Gradients::Rejected(refusal(&error)));
+    let (backward, effort) = effort::of(device, || gradients(case, &outputs, &vars));
+    efforts.backward = effort;
+    let backward = backward.unwrap_or_else(|error| Gradients::Rejected(refusal(&error)));
     Ok(Returned { outputs: read, backward, tracked })
 }
 

@@ -56,6 +56,8 @@ words! {
         Rejected = "rejected" "valid call rejected",
         /// An invalid call that returns something.
         Accepted = "accepted" "invalid call accepted",
+        /// A right result that takes memory or work out of proportion.
+        TooCostly = "too-costly" "memory or work out of proportion",
     }
 }
 
@@ -97,7 +99,7 @@ const fn weight(rank: Rank) -> usize {
         Rank::Wrong => 6,
         Rank::Crash => 4,
         Rank::Refusal => 2,
-        Rank::Limit => 1,
+        Rank::Limit | Rank::Cost => 1,
     }
 }
 

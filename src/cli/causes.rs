@@ -96,7 +96,7 @@ fn explained<'a>(known: &'a KnownFailures, failures: &[(&'a str, Sighting<'a>)])
     };
     let mut all: Vec<Explained> = RootCause::by_impact(&known.causes).into_iter().map(of).collect();
     let rest = by_cause.remove(&None).unwrap_or_default();
-    let rank = rest.iter().map(|(_, rank)| *rank).min().unwrap_or(Rank::Limit);
+    let rank = rest.iter().map(|(_, rank)| *rank).min().unwrap_or(Rank::Cost);
     all.push(Explained { rank, findings: names(rest), ..Explained::of_nothing() });
     all
 }

@@ -28,6 +28,7 @@ use crate::store::{Log, Record};
 
 /// Arguments of `snuffer hunt`.
 #[derive(Debug, clap::Args)]
+#[allow(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 pub struct Args {
     #[command(flatten)]
     common: Common,
@@ -60,6 +61,9 @@ pub struct Args {
     /// Draw cases that keep the contract, cases that break it, or both.
     #[arg(long, value_enum, default_value_t = Modes::Both)]
     mode: Modes,
+    /// Draw valid cases with a large dimension, and judge nothing but the memory and work that they take.
+    #[arg(long, conflicts_with_all = ["mode", "resume"])]
+    costs: bool,
     /// Resume the campaign of the store that began last, on its own devices.
     #[arg(long, conflicts_with_all = ["seed", "ops", "mode", "shard", "sanitizer"])]
     resume: bool,
@@ -220,6 +224,7 @@ pub fn name(seed: u64) -> String {
 fn fresh(args: &Args, spec: &WorkerSpec) -> anyhow::Result<Record> {
     let seed = args.seed.unwrap_or_else(now);
     let modes = match args.mode {
+        _ if args.costs => vec![Mode::Large],
         Modes::Valid => vec![Mode::Valid],
         Modes::Adversarial => vec![Mode::Adversarial],
         Modes::Both => Mode::ALL.to_vec(),
@@ -245,9 +250,11 @@ fn plan(args: &Args, devices: Vec<Device>, record: &Record, mut spec: WorkerSpec
     };
     let time = args.time.or_else(|| args.cases.is_none().then_some(Duration::from_secs(60)));
     spec.behaviour.sanitizer = usable(record.sanitizer, &devices)?;
+    let modes: Vec<Mode> = record.modes.iter().filter_map(|name| Mode::find(name)).collect();
+    spec.only_costs = modes == [Mode::Large];
     Ok(Plan {
         ops: record.ops.iter().map(find).collect::<Result<_, _>>()?,
-        modes: Mode::ALL.into_iter().filter(|mode| record.modes.iter().any(|name| name == mode.name())).collect(),
+        modes,
         cases_to_run: Vec::new(),
         jobs: args.jobs.number(&devices, record.spread),
         devices,

@@ -64,6 +64,6 @@ pub fn run(args: &Args, named: &StoreArg, known: &KnownFailures) -> anyhow::Resu
 
 fn alike<'a>(cause: String, names: Vec<&'a str>, findings: &[(String, Finding)]) -> Alike<'a> {
     let ranks = findings.iter().filter(|(name, _)| names.contains(&name.as_str()));
-    let rank = ranks.map(|(_, finding)| finding.signature.rank()).min().unwrap_or(Rank::Limit);
+    let rank = ranks.map(|(_, finding)| finding.signature.rank()).min().unwrap_or(Rank::Cost);
     Alike { cause, rank, findings: names }
 }

@@ -117,7 +117,7 @@ fn groups<'a>(findings: &'a [Named], known: &KnownFailures) -> Vec<Group<'a>> {
 
 impl Group<'_> {
     fn rank(&self) -> Rank {
-        self.findings.iter().map(|(_, finding)| finding.signature.rank()).min().unwrap_or(Rank::Limit)
+        self.findings.iter().map(|(_, finding)| finding.signature.rank()).min().unwrap_or(Rank::Cost)
     }
 
     /// Shows the worst finding, and names the others.

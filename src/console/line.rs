@@ -93,6 +93,6 @@ pub fn style(rank: Rank) -> Style {
         Rank::Wrong => style.magenta().bold(),
         Rank::Crash => style.yellow().bold(),
         Rank::Refusal => style.cyan(),
-        Rank::Limit => style.dim(),
+        Rank::Limit | Rank::Cost => style.dim(),
     }
 }

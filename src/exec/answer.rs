@@ -1,7 +1,9 @@
 //! What a worker answers about a case.
 
 use super::CandleUnderTest;
-use crate::outcome::{DeviceReports, Outcome};
+use super::protocol::Again;
+use crate::device::Device;
+use crate::outcome::{DeviceReports, Efforts, Observation, Outcome};
 
 /// The result of a case on a worker's device.
 #[derive(Debug)]
@@ -12,9 +14,23 @@ pub struct Answer {
     pub again: Option<Outcome>,
     /// What the device reported in both.
     pub device_reports: DeviceReports,
+    /// What the second made the device do, if that is worth judging.
+    pub efforts: Option<Efforts>,
 }
 
 impl Answer {
+    /// The outcome of the first run, and the second, if there was one.
+    pub(super) fn new(outcome: Outcome, again: Option<Again>, device_reports: DeviceReports) -> Self {
+        let (again, efforts) = again.map_or((None, None), |again| (again.outcome, again.efforts));
+        Self { outcome, again, device_reports, efforts }
+    }
+
+    /// The answer as an observation on its device.
+    pub fn on(self, device: Device) -> Observation {
+        let Self { outcome, again, device_reports, efforts } = self;
+        Observation { again, device_reports, efforts, ..Observation::new(device, outcome) }
+    }
+
     /// The answer with the function of each place, if that is one of another candle.
     pub(super) fn located(mut self, candle: Option<&CandleUnderTest>) -> Self {
         let Some(CandleUnderTest { functions, .. }) = candle else { return self };
@@ -32,6 +48,6 @@ impl Answer {
 
 impl From<Outcome> for Answer {
     fn from(outcome: Outcome) -> Self {
-        Self { outcome, again: None, device_reports: DeviceReports::default() }
+        Self::new(outcome, None, DeviceReports::default())
     }
 }

@@ -122,6 +122,9 @@ pub fn set_behaviour(command: &mut Command, device: Device, spec: &WorkerSpec) {
             if behaviour.immediate_errors {
                 command.env("SNUFFER_SIM_DELIVERY", "immediate");
             }
+            if spec.only_costs {
+                command.env("SNUFFER_SIM_CHECKS", "none");
+            }
             if behaviour.exact_views {
                 command.env("SNUFFER_EXACT_VIEWS", "1");
             }

@@ -170,11 +170,11 @@ impl Worker {
                     let reports = self.reports()?;
                     let (outcome, device_reports) = (reports.explain(fault), reports.device_reports(true));
                     self.replace_after(case, &outcome)?;
-                    Ok(Some(Answer { outcome, again: None, device_reports }))
+                    Ok(Some(Answer::new(outcome, None, device_reports)))
                 }
                 outcome => {
                     let device_reports = self.reports()?.device_reports(false);
-                    Ok(Some(Answer { outcome, again: reply.again, device_reports }))
+                    Ok(Some(Answer::new(outcome, reply.again, device_reports)))
                 }
             },
             Ok(reply) => bail!("the worker answered case {} when asked case {}", reply.number, self.number),
@@ -188,7 +188,7 @@ impl Worker {
                 let device_reports = self.captured.reports()?.device_reports(false);
                 if let Some(before) = before_fence.filter(|_| !device_reports.reports.is_empty()) {
                     self.restart()?;
-                    return Ok(Some(Answer { outcome: before, again: None, device_reports }));
+                    return Ok(Some(Answer::new(before, None, device_reports)));
                 }
                 let outcome = outcome.map(|outcome| stuck.map_or(outcome, Outcome::Unsupported));
                 let is_killed = outcome.as_ref().is_some_and(is_killed);
@@ -232,7 +232,7 @@ impl Worker {
     fn beside_fence(&mut self, case: &Case, reply: Reply, before: &mut Option<Outcome>) -> io::Result<Reply> {
         // It takes a while to find out whose the access is.
         match self.read(case, self.spec.limits.deadline) {
-            Ok(again) => Ok(Reply { again, ..reply }),
+            Ok(again) => Ok(Reply { again: Some(again), ..reply }),
             Err(error) => {
                 *before = Some(reply.outcome);
                 Err(error)

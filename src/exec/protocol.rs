@@ -10,7 +10,7 @@ use super::fence::Side;
 use crate::case::Case;
 use crate::device::{Device, Gpu, Hardware};
 use crate::ops;
-use crate::outcome::Outcome;
+use crate::outcome::{Efforts, Outcome};
 
 /// The worker's first message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,7 +47,7 @@ pub enum Run {
     /// Twice, to compare.
     Twice,
     /// Twice, the second time with a fence on this side of each allocation. There are two answers: a [`Reply`], and what may end at the
-    /// fence, the outcome of the second run if it differs.
+    /// fence, an [`Again`].
     Fenced(Side),
 }
 
@@ -58,8 +58,24 @@ pub struct Reply {
     pub number: u64,
     /// The first run's outcome.
     pub outcome: Outcome,
-    /// The second run's outcome, if it differs.
-    pub again: Option<Outcome>,
+    /// The second run, if it is part of the answer.
+    pub again: Option<Again>,
+}
+
+/// The second run of a case.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Again {
+    /// Its outcome, if it differs.
+    pub outcome: Option<Outcome>,
+    /// What it made the device do, if that is worth judging.
+    pub efforts: Option<Efforts>,
+}
+
+impl Again {
+    /// A second run of a case, the first of which had the outcome `first`.
+    pub fn of((outcome, efforts): (Outcome, Efforts), first: &Outcome) -> Self {
+        Self { outcome: Some(outcome).filter(|again| again != first), efforts: efforts.unless_small() }
+    }
 }
 
 /// Identifies the sources of a build, in one line: that of a worker with `candle`, or with the release under test. Both sides must

@@ -10,7 +10,7 @@ use anyhow::Context;
 use rustix::process::{Resource, Rlimit, Signal, getrlimit, set_parent_process_death_signal, setrlimit};
 
 use super::journal::Journal;
-use super::protocol::{self, Hello, Reply, Request, Run};
+use super::protocol::{self, Again, Hello, Reply, Request, Run};
 use super::{environment, fence, on_own_stack};
 use crate::device::{Device, Gpu};
 use crate::ops;
@@ -90,20 +90,20 @@ fn serve(device: Device, journal: &Path, memory_mib: u64) -> anyhow::Result<()> 
         journal.begin(&body).context("cannot write the journal")?;
         let mut failed = Ok(());
         let mut run = || {
-            run::run(&case, &opened, |phase| {
+            run::measured(&case, &opened, |phase| {
                 if let Err(error) = journal.enter(phase) {
                     failed = Err(error);
                 }
             })
         };
-        let outcome = run();
+        let (outcome, _) = run();
         // After a fault, every call on the device returns that fault.
         let lost = matches!(outcome, Outcome::Faulted(_));
-        let again = if how == Run::Twice && !lost { Some(run()).filter(|again| *again != outcome) } else { None };
+        let again = (how == Run::Twice && !lost).then(|| Again::of(run(), &outcome));
         let reply = Reply { number, outcome, again };
         protocol::send(&mut socket, &reply).context("cannot answer")?;
         if let Run::Fenced(side) = how {
-            let again = Some(fence::around(side, run)).filter(|again| *again != reply.outcome);
+            let again = Again::of(fence::around(side, run), &reply.outcome);
             protocol::send(&mut socket, &again).context("cannot answer")?;
         }
         failed.context("cannot write the journal")?;

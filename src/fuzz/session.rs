@@ -131,7 +131,7 @@ impl Session {
                 None => None,
             };
             let device = self.devices[index].0;
-            observations.push(Observation { device, outcome, again: None, contiguous, sibling, device_reports });
+            observations.push(Observation { contiguous, sibling, device_reports, ..Observation::new(device, outcome) });
         }
         Ok(observations)
     }

@@ -11,6 +11,7 @@ use crate::tensor::{DType, Fill, Support, Tensor, Value, Values, View, product};
 pub struct Draw<'a> {
     bytes: Unstructured<'a>,
     budget: usize,
+    is_large: bool,
     forced_dtype: Option<DType>,
 }
 
@@ -19,10 +20,15 @@ pub struct Draw<'a> {
 const CLIFFS: [usize; 22] =
     [15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257, 1023, 1024, 1025, 2049, 8192, 8193, 65_536];
 
+/// Sizes at which a cost out of proportion shows: rows of a vocabulary, ids of a long text.
+const LARGE: [usize; 4] = [4096, 8192, 16_384, 65_536];
+/// The most elements of a large tensor.
+const LARGE_BUDGET: usize = 1 << 17;
+
 impl<'a> Draw<'a> {
     /// A source that reads `bytes`, for small tensors only.
     pub fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes: Unstructured::new(bytes), budget: 64, forced_dtype: None }
+        Self { bytes: Unstructured::new(bytes), budget: 64, is_large: false, forced_dtype: None }
     }
 
     /// A source that reads `bytes`, sometimes for large tensors: size limits matter, but a thousand small cases find more than
@@ -33,6 +39,11 @@ impl<'a> Draw<'a> {
             draw.budget = if draw.one_in(4)? { 140_000 } else { 8_400 };
         }
         Ok(draw)
+    }
+
+    /// A source that reads `bytes`, for tensors with a large dimension.
+    pub fn of_large_size(bytes: &'a [u8]) -> Self {
+        Self { budget: LARGE_BUDGET, is_large: true, ..Self::new(bytes) }
     }
 
     /// This source, restricted to `dtype` if there is one.
@@ -60,6 +71,10 @@ impl<'a> Draw<'a> {
 
     /// The size of a dimension: mostly 1 to 4, sometimes 0 or a limit, as the element budget allows.
     pub fn size(&mut self) -> Result<usize> {
+        if self.is_large && self.budget >= LARGE[0] && self.one_in(2)? {
+            let size = *self.choose(&LARGE)?;
+            return self.spend(size);
+        }
         let size = match self.between(0, 31)? {
             0..=24 => self.between(1, 4)?,
             25..=28 => self.between(5, 9)?,
@@ -77,7 +92,7 @@ impl<'a> Draw<'a> {
     /// The size of a dimension that an op reduces: often large if the case may be large.
     pub fn reduced(&mut self) -> Result<usize> {
         if self.budget > 64 && !self.one_in(4)? {
-            let size = *self.choose(&CLIFFS)?;
+            let size = *self.choose(if self.is_large { &LARGE } else { &CLIFFS[..] })?;
             return self.spend(size);
         }
         self.positive()
@@ -239,6 +254,15 @@ impl<'a> Draw<'a> {
     pub fn view(&mut self, shape: &[usize]) -> Result<View> {
         let rank = shape.len();
         let mut view = View::default();
+        if self.is_large && rank > 0 && self.one_in(4)? {
+            // Most of the buffer is outside.
+            let (dim, hidden) = (self.between(0, rank - 1)?, *self.choose(&LARGE)?);
+            let stored = product(shape).and_then(|all| (all / shape[dim].max(1)).checked_mul(shape[dim] + hidden));
+            if stored.is_some_and(|stored| stored <= LARGE_BUDGET) {
+                set(&mut view.after, rank, dim, 0, hidden);
+            }
+            return Ok(view.normalized());
+        }
         // An offset into an empty buffer makes every op that reads it panic: one regression covers that.
         if rank == 0 || shape.contains(&0) || self.between(0, 4)? < 3 || product(shape).is_none_or(|n| n > 20_000) {
             return Ok(view);

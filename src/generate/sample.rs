@@ -20,10 +20,12 @@ pub enum Mode {
     Valid,
     /// A valid case with one or two labelled violations.
     Adversarial,
+    /// A case that keeps the op's contract and has a large dimension, to see what it costs.
+    Large,
 }
 
 impl Mode {
-    /// Both modes.
+    /// The modes of an ordinary hunt.
     pub const ALL: [Self; 2] = [Self::Valid, Self::Adversarial];
 
     /// The name on the command line.
@@ -31,7 +33,13 @@ impl Mode {
         match self {
             Self::Valid => "valid",
             Self::Adversarial => "adversarial",
+            Self::Large => "large",
         }
+    }
+
+    /// The mode of this name.
+    pub fn find(name: &str) -> Option<Self> {
+        [Self::Valid, Self::Adversarial, Self::Large].into_iter().find(|mode| mode.name() == name)
     }
 }
 
@@ -79,7 +87,8 @@ pub fn drawn(name: &str, generate: Generate, mode: Mode, bytes: &[u8], dtype: Op
 }
 
 fn try_draw(generate: Generate, mode: Mode, bytes: &[u8], dtype: Option<DType>) -> Result<Drawn> {
-    let mut draw = Draw::of_any_size(bytes)?.of_dtype(dtype);
+    let draw = if mode == Mode::Large { Draw::of_large_size(bytes) } else { Draw::of_any_size(bytes)? };
+    let mut draw = draw.of_dtype(dtype);
     let mut case = generate(&mut draw)?;
     let mut violations = Vec::new();
     if mode == Mode::Adversarial {

@@ -12,7 +12,7 @@ use super::results;
 use crate::device::Device;
 use crate::exec::{Answer, WorkerSpec};
 use crate::fidelity::{Both, Latitude, Simulated, Standing, Values, as_large_as, judge};
-use crate::outcome::{DeviceReports, Outcome, Returned};
+use crate::outcome::{Outcome, Returned};
 use crate::tensor::Tensor;
 
 /// A vector that a device does not reproduce.
@@ -194,7 +194,7 @@ fn case_difference(simulated: &mut Simulated, vector: &Vector) -> anyhow::Result
     };
     let Some(difference) = results::first_difference(&vector.results, returned) else { return Ok(Agreement::Exact) };
     let Some(then) = results::recorded(&vector.results, returned) else { return Ok(Agreement::Differs(difference)) };
-    let other = Answer { outcome: Outcome::Returned(then), again: None, device_reports: DeviceReports::default() };
+    let other = Answer::from(Outcome::Returned(then));
     let both = Both { simulated: answer, other, launched };
     Ok(match judge(simulated, &vector.case, &both, &mut Values::default())? {
         Some(judged) if judged.standing == Standing::DocumentedLatitude => Agreement::Latitude,

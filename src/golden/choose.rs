@@ -64,7 +64,7 @@ impl Chosen {
             if op.contract(&drawn.case) == Contract::Unspecified(why::TOO_LARGE) {
                 return Ok(None::<()>);
             }
-            let (Answer { outcome, again, device_reports }, Launched { kernels, libraries }) =
+            let (Answer { outcome, again, device_reports, .. }, Launched { kernels, libraries }) =
                 simulated.run(&drawn.case)?;
             let sound = again.is_none() && device_reports.reports.is_empty();
             // Libraries are not kernels of candle, and random numbers are not the simulated device's to know.

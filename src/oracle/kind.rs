@@ -43,6 +43,7 @@ oracles! {
     Siblings = "siblings",
     Determinism = "determinism",
     Documentation = "documentation",
+    Cost = "cost",
 }
 
 /// Defines [`Kind`] from its variants with a fixed text, so that none is without one.
@@ -122,6 +123,14 @@ kinds! {
     Differs = "differs",
     /// A result that candle's code intends and its documentation does not tell.
     Undocumented = "undocumented",
+    /// Much more memory at once than the inputs and outputs have.
+    TooMuchMemory = "too much memory",
+    /// Many more bytes are copied than the inputs and outputs have.
+    TooManyCopies = "too many copies",
+    /// A few threads do the work, one step after the other.
+    Serial = "serial",
+    /// Many more instructions than the inputs and outputs have elements.
+    TooMuchWork = "too much work",
 }
 
 impl From<CudaError> for Kind {

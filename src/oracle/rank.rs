@@ -20,11 +20,13 @@ pub enum Rank {
     Refusal,
     /// candle says that it cannot do this, one device or layout is refused where another is accepted, or documentation is missing.
     Limit,
+    /// The result is right, but takes memory or work out of proportion.
+    Cost,
 }
 
 impl Rank {
     /// Every rank, the worst first.
-    pub const ALL: [Self; 5] = [Self::Memory, Self::Wrong, Self::Crash, Self::Refusal, Self::Limit];
+    pub const ALL: [Self; 6] = [Self::Memory, Self::Wrong, Self::Crash, Self::Refusal, Self::Limit, Self::Cost];
 
     /// The rank in one word.
     pub fn name(self) -> &'static str {
@@ -34,6 +36,7 @@ impl Rank {
             Self::Crash => "crash",
             Self::Refusal => "refusal",
             Self::Limit => "limit",
+            Self::Cost => "cost",
         }
     }
 }
@@ -52,6 +55,7 @@ impl Signature {
             (_, Kind::NotSupported | Kind::OnlyOneAccepts | Kind::Limitation | Kind::Undocumented) => Rank::Limit,
             (_, Kind::WrongValue | Kind::WrongShape | Kind::WrongDtype) => Rank::Wrong,
             (_, Kind::MissingGradient | Kind::Tracked | Kind::Differs) => Rank::Wrong,
+            (_, Kind::TooMuchMemory | Kind::TooManyCopies | Kind::Serial | Kind::TooMuchWork) => Rank::Cost,
             (_, Kind::Fault(_) | Kind::Report(_)) => Rank::Crash,
         }
     }

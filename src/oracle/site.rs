@@ -169,7 +169,7 @@ impl Site {
                 let (spot, phase) = with_phase(text);
                 Some(Self::At(Spot::parse(spot), phase))
             }
-            (OracleName::Contract | OracleName::Fault, _) => {
+            (OracleName::Contract | OracleName::Fault | OracleName::Cost, _) => {
                 let named = Phase::ALL.into_iter().find(|phase| phase.name() == text).map(Self::Phase);
                 let (spot, phase) = with_phase(text);
                 let function = || Some(Spot::parse(spot)).filter(|spot| matches!(spot, Spot::Function { .. }));

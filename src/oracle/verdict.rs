@@ -62,6 +62,14 @@ pub fn judge(evidence: &Evidence) -> Verdict {
     verdict
 }
 
+/// The verdict on what a case costs, and nothing else.
+pub fn judge_costs(evidence: &Evidence) -> Verdict {
+    match judge_by(evidence, |oracle| oracle == OracleName::Cost) {
+        failed @ Verdict::Fail(_) => failed,
+        _ => Verdict::Pass,
+    }
+}
+
 /// The violations by the same values in contiguous tensors. candle may refuse a view, or get it right, and fail without it.
 fn violations_when_contiguous(evidence: &Evidence) -> Vec<Violation> {
     let of_contiguous = |seen: &Observation| Some(Observation::new(seen.device, seen.contiguous.clone()?));

@@ -142,11 +142,10 @@ fn advice(bad: &BadId) -> String {
 
 fn wrong(evidence: &Evidence, violation: &Violation, cause: Option<&RootCause>) -> Answer {
     let signature = violation.signature(evidence.op.name);
-    let is_limit = signature.rank() == Rank::Limit;
-    let (blame, claim) = if is_limit {
-        (Blame::Unsupported, "candle does not support this call")
-    } else {
-        (Blame::Candle, "candle is wrong")
+    let (blame, claim) = match signature.rank() {
+        Rank::Limit => (Blame::Unsupported, "candle does not support this call"),
+        Rank::Cost => (Blame::Candle, "candle is right, at too high a cost"),
+        _ => (Blame::Candle, "candle is wrong"),
     };
     let mut details = Vec::new();
     if signature.only_checkers_tell() {

@@ -16,6 +16,9 @@ pub fn expected(evidence: &Evidence, violation: &Violation) -> String {
         (_, OracleName::Documentation, _) => {
             format!("The call does what its documentation says, or returns an `Err`: {}.", inline(&violation.detail))
         }
+        (_, OracleName::Cost, _) => {
+            "The same result, with memory and work in proportion to the inputs and outputs.".to_string()
+        }
         (_, OracleName::Siblings, Kind::OnlyOneAccepts) => {
             "Both calls are accepted, or both are rejected: they are equivalent.".to_string()
         }

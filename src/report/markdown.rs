@@ -8,7 +8,7 @@ use crate::causes::{KnownFailures, Sighting, Upstream};
 use crate::device::Device;
 use crate::exec::Ran;
 use crate::ops::Contract;
-use crate::oracle::{Evidence, Kind};
+use crate::oracle::{Evidence, Kind, Rank};
 use crate::outcome::{Gradients, Outcome};
 use crate::program::{call, test, torch};
 use crate::run::crate_path;
@@ -188,6 +188,7 @@ impl<'a> Report<'a> {
     pub fn comments(evidence: &Evidence, finding: &Finding) -> Vec<String> {
         let mut comments = vec![match (&finding.signature.kind, &evidence.contract) {
             (_, Contract::Unspecified(why)) => format!("expected: the process survives ({why})"),
+            _ if finding.signature.rank() == Rank::Cost => finding.violation.detail.clone(),
             (Kind::WrongValue, _) => reason(evidence, &finding.violation),
             (Kind::MissingGradient | Kind::RefusedGradient | Kind::NotSupported, _) => {
                 "expected: Ok, and a gradient".to_string()

@@ -86,7 +86,7 @@ fn level(rank: Rank) -> &'static str {
     match rank {
         Rank::Memory | Rank::Wrong | Rank::Crash => "error",
         Rank::Refusal => "warning",
-        Rank::Limit => "note",
+        Rank::Limit | Rank::Cost => "note",
     }
 }
 

@@ -84,6 +84,10 @@ pub fn what(signature: &Signature) -> String {
         Kind::WrongDtype => "returns a wrong dtype",
         Kind::Tracked => "returns a tensor that keeps its graph alive",
         Kind::Undocumented => "does something that its documentation does not mention",
+        Kind::TooMuchMemory => "needs many times the memory of its inputs and outputs",
+        Kind::TooManyCopies => "copies many times the bytes of its inputs and outputs",
+        Kind::Serial => "leaves most of the GPU idle",
+        Kind::TooMuchWork => "executes thousands of instructions for an element",
     };
     words.to_string()
 }
@@ -102,7 +106,8 @@ fn wrong_value(oracle: OracleName) -> &'static str {
         | OracleName::Checker
         | OracleName::Siblings
         | OracleName::Determinism
-        | OracleName::Documentation => "returns a wrong value",
+        | OracleName::Documentation
+        | OracleName::Cost => "returns a wrong value",
     }
 }
 

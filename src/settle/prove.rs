@@ -4,7 +4,7 @@ use super::Effort;
 use crate::case::Case;
 use crate::device::Device;
 use crate::examine::{Patience, violations};
-use crate::exec::{Answer, Build, Deadline, Executor, Worker, WorkerSpec};
+use crate::exec::{Build, Deadline, Executor, Worker, WorkerSpec};
 use crate::ops::{self, Op};
 use crate::oracle::{Evidence, Kind, Signature, Violation, judge};
 use crate::outcome::{Observation, Outcome};
@@ -67,13 +67,13 @@ pub fn unchecked(op: &'static Op, case: &Case, violation: &Violation, spec: &Wor
         // It hung for a full deadline in the checked build, which is slower.
         worker.set_deadline(Deadline::Short);
     }
-    let Answer { outcome, again, device_reports } = worker.run(case)?;
+    let answer = worker.run(case)?;
     let contiguous = if case.is_plain() { None } else { Some(worker.run_once(&case.contiguous())?) };
-    let sibling = match ops::beside(case, &outcome) {
+    let sibling = match ops::beside(case, &answer.outcome) {
         Some(sibling) => Some(worker.run_once(&sibling)?),
         None => None,
     };
-    let observations = [Observation { device, outcome, again, contiguous, sibling, device_reports }];
+    let observations = [Observation { contiguous, sibling, ..answer.on(device) }];
     let verdict = judge(&Evidence::new(op, case, &observations));
     let same = with(&violation.signature(op.name).on_one_device(), verdict.violations()).is_some();
     Ok(if same { Unchecked::Same } else { Unchecked::Other(observations[0].outcome.summary()) })

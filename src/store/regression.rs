@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::case::Case;
 use crate::device::Device;
 use crate::ops::accept;
-use crate::oracle::Signature;
+use crate::oracle::{OracleName, Signature};
 use crate::outcome::Observation;
 use crate::store::{Finding, Platform};
 
@@ -198,9 +198,10 @@ impl Regression {
         }
     }
 
-    /// True if `device` does not show it reliably, because a GPU does not check each access.
+    /// True if `device` does not show it reliably, because a GPU neither checks each access nor counts what a call costs.
     pub fn is_beyond(&self, device: Device) -> bool {
-        Backend::Gpu.has(device) && self.signature.as_ref().is_some_and(Signature::only_checkers_tell)
+        let is_beyond = |signature: &Signature| signature.only_checkers_tell() || signature.oracle == OracleName::Cost;
+        Backend::Gpu.has(device) && self.signature.as_ref().is_some_and(is_beyond)
     }
 
     /// What it is expected to do on `platform`.

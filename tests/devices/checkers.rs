@@ -2,7 +2,7 @@
 
 use snuffer::case::Case;
 use snuffer::device::Device;
-use snuffer::exec::{Answer, DeviceBehaviour, Worker, WorkerSpec};
+use snuffer::exec::{DeviceBehaviour, Worker, WorkerSpec};
 use snuffer::ops::canary::Fault;
 use snuffer::ops::{self, canary};
 use snuffer::oracle::{Evidence, Verdict, judge};
@@ -22,8 +22,7 @@ pub const TESTS: &[Test] = tests![Simulated:
 fn seen(case: &Case, device: Device, behaviour: DeviceBehaviour) -> (Observation, Verdict) {
     let mut worker =
         Worker::start(device, &WorkerSpec { behaviour, ..WorkerSpec::default() }).expect("a worker starts");
-    let Answer { outcome, again, device_reports } = worker.run(case).expect("the harness survives");
-    let observation = Observation { again, device_reports, ..Observation::new(device, outcome) };
+    let observation = worker.run(case).expect("the harness survives").on(device);
     let op = ops::find(&case.op).unwrap_or(&canary::CANARY);
     let verdict = judge(&Evidence::new(op, case, std::slice::from_ref(&observation)));
     (observation, verdict)

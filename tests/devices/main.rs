@@ -12,6 +12,7 @@ mod canary;
 mod candles;
 mod checkers;
 mod compare;
+mod costs;
 mod crates;
 mod demo;
 mod docs;
@@ -104,6 +105,7 @@ const FILES: &[File] = &[
         tests: checkers::TESTS,
         misses: "A race or an uninitialized read that the simulated device no longer sees.",
     },
+    File { name: "costs", tests: costs::TESTS, misses: "A call that needs memory or work out of proportion." },
     File {
         name: "guide",
         tests: guide::TESTS,

@@ -131,9 +131,10 @@ fn check_tests(
             Verdict::Pass => vec![OracleName::Reference, OracleName::Gradient],
             Verdict::Partly(_) | Verdict::Skip(_) => continue,
         };
-        // A single call shows neither what a sibling does, nor what the documentation lacks, nor a second derivative.
+        // A single call shows neither what a sibling does, nor what the documentation lacks, nor a second derivative, nor a cost.
         let shows = |oracle: &OracleName| {
-            ![OracleName::Siblings, OracleName::Documentation, OracleName::SecondDerivative].contains(oracle)
+            use OracleName::{Cost, Documentation, SecondDerivative, Siblings};
+            ![Siblings, Documentation, SecondDerivative, Cost].contains(oracle)
         };
         for oracle in oracles.into_iter().filter(shows) {
             let (name, fails) = (format!("{name}_{oracle}"), judge(&evidence) != Verdict::Pass);

@@ -7,7 +7,7 @@ use snuffer::exec::{Answer, Worker, WorkerSpec};
 use snuffer::generate::{Mode, sample};
 use snuffer::ops::{self, canary};
 use snuffer::oracle::{Evidence, OracleName, judge};
-use snuffer::outcome::{Death, DeviceReport, Observation, Outcome, Phase};
+use snuffer::outcome::{Death, DeviceReport, Outcome, Phase};
 
 use crate::kept::regressions;
 
@@ -17,7 +17,7 @@ fn worker() -> Worker {
 
 /// The only report about a case that returns, or `None`.
 fn report(worker: &mut Worker, case: &Case, side: Side) -> Option<DeviceReport> {
-    let Answer { outcome, again, device_reports } = worker.run_fenced(case, side).expect("the harness survives");
+    let Answer { outcome, again, device_reports, .. } = worker.run_fenced(case, side).expect("the harness survives");
     assert!(matches!(outcome, Outcome::Returned(_)), "{outcome:?}");
     assert_eq!(again, None);
     let mut reports = device_reports.reports.into_iter();
@@ -104,8 +104,7 @@ fn candle_reads_behind_a_kernel_that_is_a_view() {
     ] {
         let (_, kept) = regressions.iter().find(|(known, _)| known == name).expect("a kept regression");
         let case = &kept.case;
-        let Answer { outcome, again, device_reports } = worker().run(case).expect("the harness survives");
-        let seen = [Observation { again, device_reports, ..Observation::new(Device::Cpu, outcome) }];
+        let seen = [worker().run(case).expect("the harness survives").on(Device::Cpu)];
         let verdict = judge(&Evidence::new(ops::find(&case.op).expect("an op"), case, &seen));
         let main = &verdict.violations()[0];
         assert_eq!((main.oracle, main.kind.name()), (OracleName::Checker, "out of bounds"), "{name}");

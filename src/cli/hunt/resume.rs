@@ -40,7 +40,7 @@ pub fn announce(store: &Store, log: &Log) -> anyhow::Result<()> {
 
 /// Whether this build can go on with a campaign.
 fn check(name: &str, record: &Record) -> Result<(), UsageError> {
-    let is_mode = |name: &String| Mode::ALL.iter().any(|mode| mode.name() == name);
+    let is_mode = |name: &String| Mode::find(name).is_some();
     let problem = match () {
         () if record.imported => "the last campaign is an import, which cannot be resumed; run it again".to_string(),
         () if record.versions != versions(record.candle.as_ref()) => format!(

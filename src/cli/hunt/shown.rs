@@ -23,7 +23,7 @@ pub struct Shown {
     /// Exit with code 2 for any failure, or only for a new finding, which neither a cause nor a regression explains.
     #[arg(long, value_enum, default_value_t = FailOn::Any)]
     fail_on: FailOn,
-    /// The least severe rank that ends the command with exit code 2: memory, wrong, crash, refusal or limit, the worst first.
+    /// The least severe rank that ends the command with exit code 2: memory, wrong, crash, refusal, limit or cost, the worst first.
     #[arg(long, value_name = "RANK", default_value = "limit")]
     fail_rank: Rank,
     #[command(flatten)]

@@ -4,6 +4,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use super::region::{self, Side};
+use crate::run::effort;
 
 /// The system's allocator, with a switch in the process: while a case runs fenced, allocations lie at the fence.
 #[derive(Debug, Clone, Copy)]
@@ -39,11 +40,13 @@ fn side() -> Option<Side> {
 // address says it is from.
 unsafe impl GlobalAlloc for Fencing {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        effort::allocated(layout.size() as i64);
         // SAFETY: the caller's layout is valid.
         side().and_then(|side| region::allocate(layout, side)).unwrap_or_else(|| unsafe { System.alloc(layout) })
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        effort::allocated(-(layout.size() as i64));
         if region::has(memory) {
             region::free(memory, layout);
         } else {
@@ -53,6 +56,7 @@ unsafe impl GlobalAlloc for Fencing {
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        effort::allocated(layout.size() as i64);
         let Some(memory) = side().and_then(|side| region::allocate(layout, side)) else {
             // SAFETY: the caller's layout is valid.
             return unsafe { System.alloc_zeroed(layout) };
@@ -64,6 +68,7 @@ unsafe impl GlobalAlloc for Fencing {
 
     unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         if side().is_none() && !region::has(memory) {
+            effort::allocated(size as i64 - layout.size() as i64);
             // SAFETY: it is from the system's allocator, with this layout.
             return unsafe { System.realloc(memory, layout, size) };
         }

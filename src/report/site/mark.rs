@@ -33,6 +33,7 @@ impl Mark {
                     Rank::Crash => ("C", "panic, assert or hang"),
                     Rank::Refusal => ("R", "wrongly refused or accepted"),
                     Rank::Limit => ("L", "only another device accepts it, or no backward pass"),
+                    Rank::Cost => ("$", "right, but takes memory or work out of proportion"),
                 };
                 (rank.name(), letter, meaning)
             }

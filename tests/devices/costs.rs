@@ -1,0 +1,73 @@
+//! What calls cost: memory and work out of proportion are findings of the rank cost, and nothing else is.
+
+use snuffer::case::Case;
+use snuffer::device::Device;
+use snuffer::exec::{Deadline, Executor, WorkerSpec};
+use snuffer::ops;
+use snuffer::oracle::{Evidence, OracleName, Rank, judge};
+
+use crate::plan::{Test, tests};
+
+pub const TESTS: &[Test] = tests![
+    Simulated: a_call_that_keeps_one_warp_busy_is_a_finding_of_the_rank_cost,
+    few_threads_that_are_soon_done_are_none;
+    Each: a_call_that_needs_much_more_memory_than_its_tensors_is_one
+];
+
+/// The kinds of the oracle of costs on `device`; each has the rank *cost*.
+fn costs(text: &str, device: Device) -> Vec<String> {
+    let case = Case::parse(text).expect("a case");
+    let mut executor = Executor::start(&[device], &WorkerSpec::default()).expect("a worker starts");
+    let seen = executor.observe(&case, Deadline::Full).expect("the harness survives");
+    let evidence = Evidence::new(ops::find(&case.op).expect("an op"), &case, &seen);
+    let verdict = judge(&evidence);
+    let found = verdict.violations().iter().filter(|violation| violation.oracle == OracleName::Cost);
+    let found = found.map(|violation| {
+        assert_eq!(violation.signature(&case.op).rank(), Rank::Cost);
+        format!("{} {}", violation.kind, violation.site)
+    });
+    found.collect()
+}
+
+fn softmax(columns: usize) -> String {
+    format!(
+        "op = \"op.softmax_last_dim\"\n[inputs.x]\ndtype = \"f32\"\nshape = [1, {columns}]\nvalues = {{ fill = {{ constant = 1.0 }} }}\n"
+    )
+}
+
+fn embedding(ids: usize) -> String {
+    format!(
+        "op = \"tensor.index_add\"\n[params]\ndim = 0\n\
+         [inputs.x]\ndtype = \"f32\"\nshape = [4, 8]\nvalues = {{ fill = {{ constant = 1.0 }} }}\n\
+         [inputs.src]\ndtype = \"f32\"\nshape = [{ids}, 8]\nvalues = {{ fill = {{ constant = 1.0 }} }}\n\
+         [inputs.ids]\ndtype = \"u32\"\nshape = [{ids}]\nvalues = {{ fill = {{ constant = 1 }} }}\n"
+    )
+}
+
+fn a_call_that_keeps_one_warp_busy_is_a_finding_of_the_rank_cost(device: Device) {
+    for text in [softmax(131_072), embedding(16_384)] {
+        assert_eq!(costs(&text, device), ["serial forward"], "{text}");
+    }
+}
+
+fn few_threads_that_are_soon_done_are_none(device: Device) {
+    for text in [softmax(1024), embedding(64)] {
+        assert_eq!(costs(&text, device), [""; 0], "{text}");
+    }
+}
+
+/// A convolution that writes out its windows needs as many times its input as it has taps.
+fn a_call_that_needs_much_more_memory_than_its_tensors_is_one(device: Device) {
+    let convolution = |taps: usize| {
+        format!(
+            "op = \"tensor.conv1d\"\n[params]\nstride = 1\npadding = 0\ndilation = 1\ngroups = 1\n\
+             [inputs.x]\ndtype = \"f32\"\nshape = [1, 1, 20000]\nvalues = {{ fill = {{ constant = 1.0 }} }}\n\
+             [inputs.kernel]\ndtype = \"f32\"\nshape = [1, 1, {taps}]\nvalues = {{ fill = {{ constant = 1.0 }} }}\n"
+        )
+    };
+    // Nobody counts on a real GPU.
+    let counted = !matches!(device, Device::Cuda(_));
+    let expected = if counted { vec!["too much memory forward"] } else { Vec::new() };
+    assert_eq!(costs(&convolution(128), device), expected);
+    assert_eq!(costs(&convolution(3), device), [""; 0]);
+}
