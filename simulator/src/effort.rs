@@ -1,6 +1,6 @@
 //! How much a device has done: exact counts, which do not depend on the machine that simulates it.
 
-/// What a device has done for a while.
+/// The work of a device since it was last asked.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Effort {
     /// The bytes that the host had copied: to the device, from it, and within it.

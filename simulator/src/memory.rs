@@ -65,7 +65,7 @@ pub struct Memory {
     ordinal: u64,
     budget: u64,
     in_use: u64,
-    /// What was in use at the last [`Memory::take_peak`], and the most since.
+    /// The bytes in use at the last [`Memory::take_peak`], and the most since.
     peak: (u64, u64),
     /// Whether fresh memory counts as undefined.
     tracked: bool,

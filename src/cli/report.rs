@@ -225,7 +225,7 @@ fn reproduced(
         return Ok(Err("the finding has no observation of the device that it fails on".to_string()));
     };
     let comments = Report::comments(evidence, finding);
-    // What a costly call returns is large and right: candle prints a few of its elements.
+    // The result of a costly call is right, and large. candle prints a few of its elements.
     let is_cost = finding.signature.rank() == Rank::Cost;
     let shown = if is_cost { Vec::new() } else { outputs(&seen.outcome) };
     let options = ProgramOptions { device, comments: &comments, outputs: &shown };

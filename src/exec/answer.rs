@@ -14,7 +14,7 @@ pub struct Answer {
     pub again: Option<Outcome>,
     /// What the device reported in both.
     pub device_reports: DeviceReports,
-    /// What the second made the device do, if that is worth judging.
+    /// The work of the second run, if it is worth judging.
     pub efforts: Option<Efforts>,
 }
 

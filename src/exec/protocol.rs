@@ -67,7 +67,7 @@ pub struct Reply {
 pub struct Again {
     /// Its outcome, if it differs.
     pub outcome: Option<Outcome>,
-    /// What it made the device do, if that is worth judging.
+    /// Its work, if it is worth judging.
     pub efforts: Option<Efforts>,
 }
 

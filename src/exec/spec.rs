@@ -35,7 +35,7 @@ pub struct WorkerSpec {
     pub limits: Limits,
     /// How a CUDA device behaves.
     pub behaviour: DeviceBehaviour,
-    /// Whether only costs are judged: cases run without their contiguous copies and siblings, and without checkers.
+    /// Judges nothing but costs: cases run without their contiguous copies and siblings, and without checkers.
     pub only_costs: bool,
     /// Environment variables.
     pub variables: Vec<Variable>,

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What a call has made its device do.
+/// The work of a device for a call.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Effort {
     /// The most memory that it had at once, in bytes, beyond its inputs: on the CPU all allocations, on a simulated device those of the
@@ -28,7 +28,7 @@ pub struct Serial {
     pub longest: u64,
 }
 
-/// What a case has made its device do, by phase.
+/// The work of a device for a case, by phase.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Efforts {
     /// The op's call.

@@ -1,4 +1,4 @@
-//! What a device counts of its work, and which launches leave it idle.
+//! The counts of a device's work, and the launches that leave it idle.
 
 use simulator::{Effort, Serial};
 

@@ -70,6 +70,14 @@ pub static ROTATING_KEPT: Op = Op {
 const RING_PROMISE: &str = "candle-nn/src/kv_cache.rs:162-262: a ring buffer; a longer part is returned whole and its \
                             last `max` positions are kept (candle's comments alone)";
 
+/// The contract of a tensor that the cache announces before each append.
+fn announced(case: &Case, tensor: impl Fn(&Step) -> (DType, Vec<usize>)) -> Contract {
+    match checked(case) {
+        Err(contract) => contract,
+        Ok(_) => Contract::Accepts { outputs: steps(case).iter().map(tensor).collect(), refusal: None },
+    }
+}
+
 /// The positions that the cache announces before each append.
 pub static ROTATING_POSITIONS: Op = Op {
     name: "cache.rotating_positions",
@@ -78,13 +86,7 @@ pub static ROTATING_POSITIONS: Op = Op {
     inputs: APPENDS,
     params: CACHE_PARAMS,
     generate: draw_cache,
-    contract: |case| match checked(case) {
-        Err(contract) => contract,
-        Ok(_) => {
-            let outputs = steps(case).into_iter().map(|step| (DType::U32, vec![step.returned.len()]));
-            Contract::Accepts { outputs: outputs.collect(), refusal: None }
-        }
-    },
+    contract: |case| announced(case, |step| (DType::U32, vec![step.returned.len()])),
     call: |call| {
         let mut cache = RotatingKvCache::new(call.size("dim"), call.size("max"));
         append_all(call, &mut cache, RotatingKvCache::reset, |cache, k, v| {
@@ -129,13 +131,7 @@ pub static ROTATING_MASK: Op = Op {
     inputs: APPENDS,
     params: CACHE_PARAMS,
     generate: draw_cache,
-    contract: |case| match checked(case) {
-        Err(contract) => contract,
-        Ok(_) => {
-            let outputs = steps(case).into_iter().map(|step| (DType::U8, vec![step.length, step.returned.len()]));
-            Contract::Accepts { outputs: outputs.collect(), refusal: None }
-        }
-    },
+    contract: |case| announced(case, |step| (DType::U8, vec![step.length, step.returned.len()])),
     call: |call| {
         let mut cache = RotatingKvCache::new(call.size("dim"), call.size("max"));
         append_all(call, &mut cache, RotatingKvCache::reset, |cache, k, v| {
