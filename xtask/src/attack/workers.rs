@@ -12,9 +12,10 @@ use super::ground::{DEADLINE, Ground, listed};
 use super::judge::start;
 use super::mutate::below;
 
-/// A case that takes a moment: sums of 8000 elements, each of them anew.
-const SLOW: &str = "op = \"tensor.cumsum\"\n[params]\ndim = 0\n[inputs.x]\ndtype = \"f32\"\nshape = [8000]\n\
-    values = { fill = { constant = 0.0, noise = 1 } }\n";
+/// A case that takes a moment and passes: a product of two matrices.
+const SLOW: &str = "op = \"tensor.matmul\"\n\
+    [inputs.x]\ndtype = \"f32\"\nshape = [400, 400]\nvalues = { fill = { constant = 0.0, noise = 1 } }\n\
+    [inputs.rhs]\ndtype = \"f32\"\nshape = [400, 400]\nvalues = { fill = { constant = 0.0, noise = 2 } }\n";
 
 /// Disturbs the workers of a hunt or a replay.
 pub fn experiment(ground: &Ground, rng: &mut Pcg64Mcg) -> anyhow::Result<()> {
