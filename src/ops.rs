@@ -24,6 +24,7 @@ mod siblings;
 mod state;
 mod support;
 mod tensor;
+mod vast;
 
 pub use accept::{accept, named};
 pub use invariants::{Law, has_rivals, invariants};
@@ -126,7 +127,8 @@ impl Contract {
     /// How many elements a call with this contract reads and, if it must succeed, returns.
     pub fn elements(&self, case: &Case) -> usize {
         let outputs = if let Self::Accepts { outputs, .. } = self { outputs.as_slice() } else { &[] };
-        let read = case.inputs.values().map(|tensor| &tensor.shape);
+        // Of a vast input a call reads no more than it returns.
+        let read = case.inputs.values().filter(|tensor| !tensor.is_vast()).map(|tensor| &tensor.shape);
         let shapes = read.chain(outputs.iter().map(|(_, shape)| shape));
         shapes.map(|shape| product(shape).unwrap_or(usize::MAX)).fold(0, usize::saturating_add)
     }
@@ -163,7 +165,7 @@ pub mod why {
     pub const OVERFLOW: &str = "integer overflow";
     /// Every element of the result overflows on the way, or infinities meet in an order that is open.
     pub const ORDER: &str = "every element overflows or is indeterminate";
-    /// An output that takes seconds to compute. Campaigns skip such cases.
+    /// An output that takes seconds to compute, or a gradient or a reference that nobody can. Campaigns skip such cases.
     pub const TOO_LARGE: &str = "an output too large to run";
     /// candle lists the formats of its kernel.
     pub const FORMAT: &str = "formats without a kernel";
@@ -188,7 +190,10 @@ impl Op {
 
     /// The contract of `case`.
     pub fn contract(&self, case: &Case) -> Contract {
-        (self.contract)(&self.complete(case))
+        if vast::reads_too_many(self, case) {
+            return Contract::Unspecified(why::TOO_LARGE);
+        }
+        vast::returning_few(self, case, (self.contract)(&self.complete(case)))
     }
 
     /// Calls candle with `tensors` as the inputs of `case`.

@@ -58,19 +58,18 @@ impl Tensor {
         self.shape.iter().enumerate().map(once).collect()
     }
 
-    /// All logical values in row-major order, broadcast dimensions repeated.
+    /// Whether it repeats what it stores to more elements than may be listed one by one. A program's own tensor may be larger, and is stored.
+    pub fn is_vast(&self) -> bool {
+        !self.view.broadcast.is_empty() && self.elements().is_none_or(|count| count > MAX_ELEMENTS)
+    }
+
+    /// All logical values in row-major order, broadcast dimensions repeated. Nobody may ask a vast tensor for them.
     pub fn expanded(&self) -> Vec<Value> {
         let stored = self.values.to_vec(self.stored().unwrap_or(0));
         if self.view.broadcast.is_empty() {
             return stored;
         }
-        let dims = self.stored_shape();
-        let mut out = Vec::with_capacity(self.elements().unwrap_or(0));
-        for_each_index(&self.shape, |index| {
-            let flat = index.iter().zip(&dims).fold(0, |flat, (&i, &n)| flat * n + if n == 1 { 0 } else { i });
-            out.push(stored[flat]);
-        });
-        out
+        spread(&stored, &self.stored_shape(), &self.shape)
     }
 
     /// All logical values as `f64`; integers are converted exactly up to 2^53.
@@ -83,11 +82,14 @@ impl Tensor {
         self.expanded().into_iter().map(Value::as_i64).collect()
     }
 
-    /// The same values, contiguous in a buffer of their own.
+    /// The same values, contiguous in a buffer of their own. Those of a vast tensor remain a broadcast.
     #[must_use]
     pub fn contiguous(&self) -> Self {
         if self.view.is_plain() {
             return self.clone();
+        }
+        if self.is_vast() {
+            return Self { view: View { broadcast: self.view.broadcast.clone(), ..View::default() }, ..self.clone() };
         }
         let values = if self.view.broadcast.is_empty() { self.values.clone() } else { Values::List(self.expanded()) };
         Self { dtype: self.dtype, shape: self.shape.clone(), view: View::default(), values }
@@ -104,12 +106,11 @@ impl Tensor {
             return Err(format!("has {} dimensions; at most 8 are supported", self.shape.len()));
         }
         self.view.check(self.shape.len())?;
+        elements(&self.shape).map_err(|problem| format!("has too many elements: {problem}"))?;
         let fits = |shape: &[usize]| elements(shape).is_ok_and(|count| count <= MAX_ELEMENTS);
-        if !fits(&self.shape) {
-            return Err(format!(
-                "shape {:?} has more than {MAX_ELEMENTS} elements, or sizes that are too large",
-                self.shape
-            ));
+        if !fits(&self.stored_shape()) {
+            let of = if self.view.broadcast.is_empty() { "" } else { ", each of a broadcast dimension counted once" };
+            return Err(format!("shape {:?} has more than {MAX_ELEMENTS} elements{of}", self.shape));
         }
         // The buffer behind a view may be larger than the view: limit it too, or a tiny tensor could use all memory.
         if !fits(&self.view.buffer_shape(&self.stored_shape())) {
@@ -127,9 +128,19 @@ impl Tensor {
     }
 }
 
-/// The largest tensor that a case may hold (2^24 elements): far above every size cliff of candle's kernels, far below
-/// what a worker's memory limit allows.
+/// The most elements that an input of a case may store, and the most that anything lists one by one (2^24): far above every size cliff of
+/// candle's kernels, far below what a worker's memory limit allows.
 pub const MAX_ELEMENTS: usize = 1 << 24;
+
+/// The elements of `shape` in row-major order, read from `values` of the shape `from`, which has 1 for each dimension that is repeated.
+fn spread(values: &[Value], from: &[usize], shape: &[usize]) -> Vec<Value> {
+    let mut out = Vec::with_capacity(product(shape).unwrap_or(0));
+    for_each_index(shape, |index| {
+        let flat = index.iter().zip(from).fold(0, |flat, (&i, &n)| flat * n + if n == 1 { 0 } else { i });
+        out.push(values[flat]);
+    });
+    out
+}
 
 /// The index in each dimension of the element at `place` in row-major order.
 pub fn index_of(place: usize, shape: &[usize]) -> Vec<usize> {

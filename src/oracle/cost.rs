@@ -61,8 +61,8 @@ fn gradients(returned: &Returned) -> impl Iterator<Item = &Tensor> {
     store.into_iter().flat_map(|store| store.gradients.values().chain(store.second.values()))
 }
 
-/// How large tensors are as they are seen, unless their buffers are meant: a broadcast element counts wherever it appears, and what a view
-/// hides does not count.
+/// How large tensors are as they are seen, unless their buffers are meant: a broadcast element counts wherever it appears in a tensor that is
+/// not vast, and what a view hides does not count.
 #[derive(Debug, Clone, Copy, Default)]
 struct Size {
     elements: u64,
@@ -71,7 +71,9 @@ struct Size {
 
 impl Size {
     fn of<'a>(tensors: impl IntoIterator<Item = &'a Tensor>) -> Self {
-        tensors.into_iter().fold(Self::default(), |sum, tensor| sum.with(tensor.elements(), tensor))
+        // Of a vast tensor a call reads no more than it returns.
+        let seen = |tensor: &Tensor| if tensor.is_vast() { tensor.stored() } else { tensor.elements() };
+        tensors.into_iter().fold(Self::default(), |sum, tensor| sum.with(seen(tensor), tensor))
     }
 
     fn of_buffers<'a>(tensors: impl IntoIterator<Item = &'a Tensor>) -> Self {

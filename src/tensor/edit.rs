@@ -1,6 +1,6 @@
 //! Edits of a tensor that keep as many values as possible: new sizes, a slice, one dimension less, another dtype or view.
 
-use super::{DType, Tensor, Value, Values, View, index_of, product};
+use super::{DType, Tensor, Value, Values, View, index_of, product, spread};
 
 /// `tensor` with another shape of the same rank: elements in both shapes keep their value, new ones are 0.
 pub fn resized(tensor: &Tensor, shape: Vec<usize>) -> Tensor {
@@ -99,14 +99,17 @@ pub fn cast(tensor: &Tensor, dtype: DType) -> Tensor {
     Tensor { dtype, values, ..tensor.clone() }
 }
 
-/// `tensor` with another view of the same shape.
+/// `tensor` with another view of the same shape; as it is, if it is vast and the view would write more of it out.
 pub fn viewed(tensor: &Tensor, view: View) -> Tensor {
-    if view.broadcast == tensor.view.broadcast {
-        return Tensor { view, ..tensor.clone() };
+    let target = Tensor { view, ..tensor.clone() };
+    if target.view.broadcast == tensor.view.broadcast {
+        return target;
+    }
+    if tensor.is_vast() && target.stored().is_none_or(|count| Some(count) > tensor.stored()) {
+        return tensor.clone();
     }
     // The stored elements change with the broadcast dimensions: keep the first entry of each, or repeat it.
-    let expanded = Tensor { view: View::default(), values: Values::List(tensor.expanded()), ..tensor.clone() };
-    let target = Tensor { view: view.clone(), ..expanded.clone() };
-    let cut = resized(&expanded, target.stored_shape());
-    Tensor { values: cut.values, ..target }
+    let stored = tensor.stored_shape();
+    let values = tensor.values.to_vec(product(&stored).unwrap_or(0));
+    Tensor { values: Values::List(spread(&values, &stored, &target.stored_shape())), ..target }
 }

@@ -47,6 +47,7 @@ mod sanitizer;
 mod score;
 mod simulated;
 mod trace;
+mod vast;
 mod workarounds;
 
 /// All tests, by file, and what nobody would notice if they did not run on a device.
@@ -96,6 +97,11 @@ const FILES: &[File] = &[
         name: "large",
         tests: large::TESTS,
         misses: "A call on billions of elements that no longer hangs, faults or leaves elements out, or now does.",
+    },
+    File {
+        name: "vast",
+        tests: vast::TESTS,
+        misses: "A call on a broadcast of billions of elements that is wrong, or that is run although nobody can judge it.",
     },
     File { name: "trace", tests: trace::TESTS, misses: "A NaN that is blamed on the wrong call." },
     File { name: "demo", tests: demo::TESTS, misses: "A broken first tour." },

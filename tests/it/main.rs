@@ -83,5 +83,6 @@ mod texts;
 mod tidy;
 mod torch;
 mod triage;
+mod vast;
 mod verdicts;
 mod worker;

@@ -55,7 +55,7 @@ pub static EMBEDDING: Op = Op {
     torch: r#"F.embedding({{ ids("ids") }}, weight)"#,
     reference: Some(|inputs| {
         let ids = inputs.ids("ids");
-        let rows = selected(&inputs.array("weight"), &ids.iter().copied().collect::<Vec<_>>(), 0);
+        let rows = selected(&inputs.spread("weight").view(), &ids.iter().copied().collect::<Vec<_>>(), 0);
         let mut shape = ids.shape().to_vec();
         shape.push(rows.shape()[1]);
         vec![rows.into_shape_with_order(IxDyn(&shape)).expect("the ids' shape and the hidden size")]

@@ -1,10 +1,11 @@
 //! The inputs of a reference: the values of a case as numbers with error bounds and, on request, a direction to
 //! differentiate in.
 
-use ndarray::{ArrayD, IxDyn};
+use ndarray::{ArrayD, ArrayViewD, IxDyn};
 
 use crate::case::Case;
 use crate::number::{Num, coarseness};
+use crate::tensor::{Tensor, View};
 
 /// The inputs of a reference.
 #[derive(Debug, Clone)]
@@ -54,6 +55,22 @@ impl<'a> ReferenceInputs<'a> {
         Some(ArrayD::from_shape_vec(IxDyn(&tensor.shape), numbers).expect("a checked tensor has all its elements"))
     }
 
+    /// The input of this name, also if it is vast.
+    pub fn spread(&self, name: &str) -> Spread {
+        match self.case.tensor(name).filter(|tensor| tensor.is_vast()) {
+            Some(tensor) => {
+                // What is differentiated or flows is not vast.
+                let stored = Tensor { shape: tensor.stored_shape(), view: View::default(), ..tensor.clone() };
+                let case = Case::default().input(name, stored);
+                Spread { stored: ReferenceInputs::new(&case).array(name), shape: tensor.shape.clone() }
+            }
+            None => {
+                let stored = self.array(name);
+                Spread { shape: stored.shape().to_vec(), stored }
+            }
+        }
+    }
+
     /// The integer input of this name.
     pub fn ids(&self, name: &str) -> ArrayD<i64> {
         if let Some((_, array)) = self.flowing.as_ref().filter(|(input, _)| *input == name) {
@@ -61,6 +78,20 @@ impl<'a> ReferenceInputs<'a> {
         }
         let Some(tensor) = self.case.tensor(name) else { return ArrayD::from_elem(IxDyn(&[0]), 0) };
         ArrayD::from_shape_vec(IxDyn(&tensor.shape), tensor.ints()).expect("a checked tensor has all its elements")
+    }
+}
+
+/// An array that may repeat what it stores along some dimensions.
+#[derive(Debug)]
+pub struct Spread {
+    stored: ArrayD<Num>,
+    shape: Vec<usize>,
+}
+
+impl Spread {
+    /// All of its elements, to be read one at a time.
+    pub fn view(&self) -> ArrayViewD<'_, Num> {
+        self.stored.broadcast(self.shape.as_slice()).expect("stored with 1 for each size that it is broadcast to")
     }
 }
 

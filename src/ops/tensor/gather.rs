@@ -48,7 +48,8 @@ pub static GATHER: Op = Op {
     source: "x.gather(&ids, {{ dim }})?",
     torch: r#"x.gather({{ dim }}, {{ ids("ids") }})"#,
     reference: Some(|inputs| {
-        let (x, ids) = (inputs.array("x"), inputs.ids("ids"));
+        let (x, ids) = (inputs.spread("x"), inputs.ids("ids"));
+        let x = x.view();
         let dim = inputs.case.size("dim");
         let picked = ids.indexed_iter().map(|(index, &id)| {
             let mut index = index.slice().to_vec();

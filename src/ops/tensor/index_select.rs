@@ -41,7 +41,7 @@ pub static INDEX_SELECT: Op = Op {
     torch: r#"x.index_select({{ dim }}, {{ ids("ids") }})"#,
     reference: Some(|inputs| {
         let dim = inputs.case.size("dim");
-        vec![selected(&inputs.array("x"), &inputs.ids("ids").iter().copied().collect::<Vec<_>>(), dim)]
+        vec![selected(&inputs.spread("x").view(), &inputs.ids("ids").iter().copied().collect::<Vec<_>>(), dim)]
     }),
     ulps: 4.0,
     differentiable: &["x"],

@@ -12,9 +12,9 @@ use crate::ops::support::call::{candle_dtype, dtype_of, typed};
 use crate::ops::{Contract, Op, rule};
 use crate::tensor::{DType, Support};
 
-/// Shape, rank, number of elements, the dimension `axis` counted from 0, its size, and the size of the last one. Then whether all
-/// that it says of its order in memory, its dtype and its device is so (1), and its elements as the strides, the strided index
-/// and the strided blocks find them in the storage.
+/// Shape, rank, number of elements, the dimension `axis` counted from 0, its size, and the size of the last one; `sizes` asks for no more.
+/// Then whether all that it says of its order in memory, its dtype and its device is so (1), and its elements as the strides, the
+/// strided index and the strided blocks find them in the storage.
 pub static METADATA: Op = Op {
     name: "tensor.metadata",
     covers: &[
@@ -40,19 +40,24 @@ pub static METADATA: Op = Op {
     ],
     support: &Support::both("x", &DType::ALL),
     inputs: &[ANY],
-    params: &[ParamSpec::int("axis", 0, "A dimension, from 0, or from the end if it is negative.")],
+    params: &[
+        ParamSpec::int("axis", 0, "A dimension, from 0, or from the end if it is negative."),
+        ParamSpec::word("form", &["", "sizes"], "Everything, or only what does not depend on the elements."),
+    ],
     generate: |draw| {
         let dtype = draw.dtype(METADATA.support)?;
         let shape: Vec<usize> = draw.any_shape()?.iter().map(|&size| size.max(1)).collect();
         let shape = if shape.is_empty() { vec![1] } else { shape };
         let axis = draw.between(0, 2 * shape.len() - 1)? as i64 - shape.len() as i64;
-        Ok(Case::default().input("x", draw.tensor(dtype, &shape)?).param("axis", axis))
+        let case = Case::default().input("x", draw.tensor(dtype, &shape)?).param("axis", axis);
+        Ok(if draw.one_in(8)? { case.param("form", "sizes") } else { case })
     },
     contract: |case| match case.tensor("x") {
         None => Contract::Rejects(&rule::SHAPES),
         Some(x) if x.shape.is_empty() => Contract::Unspecified("dimensions of a scalar"),
         Some(x) if x.shape.contains(&0) => Contract::Unspecified("the memory order of an empty tensor"),
         Some(x) if axis(case, x.shape.len()).is_none() => Contract::Rejects(&rule::DIM),
+        Some(x) if case.text("form") == "sizes" => Contract::accepts(DType::I64, &[x.shape.len() + 5]),
         Some(x) => {
             let elements = (x.dtype, vec![x.elements().unwrap_or(0)]);
             let outputs = [(DType::I64, vec![x.shape.len() + 5]), (DType::U8, vec![6])];
@@ -65,6 +70,10 @@ pub static METADATA: Op = Op {
         let (sizes, device) = (x.shape().dims(), x.device());
         let numbers = [x.rank(), x.elem_count(), axis, x.dim(axis)?, x.dim(D::Minus1)?];
         let numbers: Vec<i64> = sizes.iter().chain(&numbers).map(|&number| number as i64).collect();
+        let numbers = Tensor::new(numbers, device)?;
+        if call.case.text("form") == "sizes" {
+            return Ok(vec![numbers]);
+        }
         let on_host = device.location() == DeviceLocation::Cpu;
         let facts = [
             x.is_contiguous() == in_order(x),
@@ -74,13 +83,19 @@ pub static METADATA: Op = Op {
             x.id() == x.clone().id() && x.id() != x.copy()?.id(),
             !x.is_variable() && !x.track_op(),
         ];
-        let mut outputs = vec![Tensor::new(numbers, device)?, Tensor::new(&facts.map(u8::from), device)?];
+        let mut outputs = vec![numbers, Tensor::new(&facts.map(u8::from), device)?];
         for places in [by_stride(x), x.strided_index().collect(), by_block(x)] {
             outputs.push(typed!(dtype_of(x), T => read::<T>(x, &places)?));
         }
         Ok(outputs)
     },
-    source: r"
+    source: r#"
+        {% if form == "sizes" %}
+        let axis = x.normalize_axis({{ axis }})?;
+        let numbers = [x.rank(), x.elem_count(), axis, x.dim(axis)?, x.dim(candle_core::D::Minus1)?];
+        let numbers: Vec<i64> = x.shape().dims().iter().chain(&numbers).map(|&number| number as i64).collect();
+        let output = Tensor::new(numbers, &device)?;
+        {% else %}
         {% set T = inputs.x.rust %}
         use candle_core::{Storage, StridedBlocks, backend::BackendStorage};
         let in_order = |x: &Tensor| {
@@ -123,15 +138,20 @@ pub static METADATA: Op = Op {
             let buffer = Tensor::from_storage(Storage::Cpu(storage), length, none, false).to_vec1::<{{ T }}>()?;
             outputs.push(Tensor::new(places.iter().map(|&place| buffer[place]).collect::<Vec<_>>(), &device)?);
         }
-    ",
+        {% endif %}
+    "#,
     // PyTorch's storage is bytes.
     torch: "",
     reference: Some(|inputs| {
-        let (x, exact) = (inputs.array("x"), |number: usize| Num::exact(number as f64));
+        let (x, exact) = (inputs.spread("x"), |number: usize| Num::exact(number as f64));
+        let x = x.view();
         let (shape, axis) = (x.shape(), axis(inputs.case, x.ndim()).unwrap_or(0));
         let numbers = [x.ndim(), x.len(), axis, shape[axis], shape[x.ndim() - 1]];
         let numbers: Vec<Num> = shape.iter().chain(&numbers).map(|&number| exact(number)).collect();
         let one = |list: Vec<Num>| ArrayD::from_shape_vec(IxDyn(&[list.len()]), list).expect("one dimension");
+        if inputs.case.text("form") == "sizes" {
+            return vec![one(numbers)];
+        }
         let elements = one(x.iter().copied().collect());
         vec![one(numbers), one(vec![exact(1); 6]), elements.clone(), elements.clone(), elements]
     }),

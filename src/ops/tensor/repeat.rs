@@ -43,6 +43,8 @@ fn repeated(case: &Case, x: &[usize]) -> Result<Vec<usize>, Contract> {
     if factors.iter().any(|&n| n > 1 << 10) {
         return Err(TOO_LARGE);
     }
-    let size = |(place, &factor): (usize, &usize)| factor * if place < more { 1 } else { x[place - more] };
-    Ok(factors.iter().enumerate().map(size).collect())
+    let size = |(place, &factor): (usize, &usize)| {
+        if place < more { Some(factor) } else { x[place - more].checked_mul(factor) }
+    };
+    factors.iter().enumerate().map(size).collect::<Option<_>>().ok_or(TOO_LARGE)
 }

@@ -1,5 +1,7 @@
 //! Gather maps, for ops that only move elements: each output element is an element of the input `x`, or zero.
 
+use std::collections::HashMap;
+
 use ndarray::{ArrayD, Dimension, IxDyn};
 
 use crate::case::Case;
@@ -48,18 +50,17 @@ pub const TOO_LARGE: Contract = Contract::Unspecified(why::TOO_LARGE);
 
 /// The output that `origin` gathers from `x`.
 pub fn gathered(inputs: &ReferenceInputs, shape: Shape, origin: Origin) -> Vec<ArrayD<Num>> {
-    let x = inputs.array("x");
+    let x = inputs.spread("x");
+    let x = x.view();
     let out = shape(inputs.case, x.shape()).unwrap_or_default();
     let read = |index: IxDyn| {
         let place = origin(inputs.case, x.shape(), index.slice())?;
-        let mut within = place.iter().zip(x.shape());
-        within.try_fold(0, |flat, (&at, &size)| (at < size).then_some(flat * size + at))
+        x.get(place.as_slice()).map(|number| (flat(x.shape(), &place), *number))
     };
     let read = ArrayD::from_shape_fn(IxDyn(&out), read);
-    let x: Vec<Num> = x.iter().copied().collect();
-    let mut times = vec![0; x.len()];
-    read.iter().flatten().for_each(|&place| times[place] += 1);
-    vec![read.mapv(|place| place.map_or(Num::exact(0.0), |place| x[place].read_often(times[place])))]
+    let mut times: HashMap<usize, usize> = HashMap::new();
+    read.iter().flatten().for_each(|(place, _)| *times.entry(*place).or_default() += 1);
+    vec![read.mapv(|read| read.map_or(Num::exact(0.0), |(place, number)| number.read_often(times[&place])))]
 }
 
 /// A case with an `x` of `low..=high` dimensions of any dtype in any view, and gradients half of the time.

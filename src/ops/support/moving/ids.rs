@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ndarray::{ArrayD, Dimension, IxDyn};
+use ndarray::{ArrayD, ArrayViewD, Dimension, IxDyn};
 
 use crate::case::Case;
 use crate::generate::Draw;
@@ -43,7 +43,7 @@ pub fn draw_reads(draw: &mut Draw, x: &[usize], ids: &[usize], dim: usize) -> ar
 }
 
 /// The slices of `x` along `dim` at `ids`; zeros for the sentinel.
-pub fn selected(x: &ArrayD<Num>, ids: &[i64], dim: usize) -> ArrayD<Num> {
+pub fn selected(x: &ArrayViewD<Num>, ids: &[i64], dim: usize) -> ArrayD<Num> {
     let mut shape = x.shape().to_vec();
     shape[dim] = ids.len();
     let mut times = BTreeMap::new();
