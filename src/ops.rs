@@ -27,7 +27,7 @@ mod tensor;
 mod vast;
 
 pub use accept::{accept, named};
-pub use invariants::{Law, has_rivals, invariants};
+pub use invariants::{Law, broken_shares, has_rivals, invariants};
 pub use registry::ALL;
 pub use rule::Rule;
 pub use siblings::{beside, sibling};

@@ -1,15 +1,24 @@
 //! Invariants: what holds of an op's outputs even where the reference does not know their values, since a step overflows, an
 //! order decides, or one of several sources is taken.
 
+mod distribution;
+mod extremes;
+mod groups;
+mod growth;
 mod laws;
+mod rivals;
 mod standardized;
+mod totals;
 
+use std::cmp::Ordering;
 use std::collections::HashSet;
 
 pub use laws::Law;
+pub use rivals::broken_shares;
 
 use crate::case::Case;
 use crate::ops::sequence::placed;
+use crate::tensor::Tensor;
 
 /// An invariant, and the ops that keep it.
 #[derive(Debug)]
@@ -43,7 +52,7 @@ static INVARIANTS: &[Invariant] = &[
         source: RANGE,
     },
     Invariant {
-        of: &["loss.mse", "loss.huber", "loss.cross_entropy"],
+        of: &["loss.mse", "loss.huber", "loss.cross_entropy", "loss.binary_cross_entropy_with_logit"],
         law: Law::Within(0.0, f64::INFINITY),
         source: RANGE,
     },
@@ -108,12 +117,7 @@ static INVARIANTS: &[Invariant] = &[
         source: "a sum of values by weights that are a softmax; keys and values are one input",
     },
     Invariant {
-        of: &[
-            "tensor.avg_pool2d",
-            "tensor.mean",
-            "tensor.upsample_bilinear2d",
-            "tensor.upsample_bilinear2d_with_scale",
-        ],
+        of: &["tensor.avg_pool2d", "tensor.upsample_bilinear2d", "tensor.upsample_bilinear2d_with_scale"],
         law: Law::Average("x"),
         source: "an average",
     },
@@ -132,8 +136,8 @@ static INVARIANTS: &[Invariant] = &[
             "layer.batch_norm_train",
         ],
         law: Law::Standardized,
-        source: "no number is further from the mean of n than the square root of n standard deviations; torch.nn.functional \
-                 keeps to it where the deviation is more than a few roundoffs of the numbers, and returns no NaN for finite inputs",
+        source: "no number is further from the mean of n than the square root of n standard deviations, and the mean square of \
+                 all of them is 1; torch.nn.functional keeps to it where the deviation is more than a few roundoffs of the numbers, and returns no NaN for finite inputs",
     },
     Invariant {
         of: &["tensor.scatter", "tensor.scatter_set"],
@@ -146,9 +150,60 @@ static INVARIANTS: &[Invariant] = &[
         source: "torch.argsort: the indices that sort a tensor along its last dimension, equal elements in any order",
     },
     Invariant {
-        of: &["tensor.argmax", "tensor.argmin"],
-        law: Law::Position,
-        source: "torch.argmax: an index of the reduced dimension, also if it has a NaN",
+        of: &["tensor.argmax"],
+        law: Law::Position(Ordering::Greater),
+        source: "torch.argmax: an index of the maximum value, or of a NaN",
+    },
+    Invariant {
+        of: &["tensor.argmin"],
+        law: Law::Position(Ordering::Less),
+        source: "torch.argmin: an index of the minimum value, or of a NaN",
+    },
+    Invariant {
+        of: &["tensor.max"],
+        law: Law::Extreme(Ordering::Greater),
+        source: "torch.amax: one of the elements, and none is larger",
+    },
+    Invariant {
+        of: &["tensor.min"],
+        law: Law::Extreme(Ordering::Less),
+        source: "torch.amin: one of the elements, and none is smaller",
+    },
+    Invariant {
+        of: &["op.softmax", "op.softmax_last_dim"],
+        law: Law::AddsUpToOne { logarithms: false },
+        source: "torch.nn.functional.softmax: the elements of a row sum to 1",
+    },
+    Invariant {
+        of: &["op.log_softmax"],
+        law: Law::AddsUpToOne { logarithms: true },
+        source: "torch.nn.functional.log_softmax: the logarithm of softmax, in a formulation that is stable",
+    },
+    Invariant {
+        of: &["tensor.sum"],
+        law: Law::Total(totals::sum),
+        source: "IEEE 754: rounding keeps the order, so adding numbers of one sign never brings a sum back",
+    },
+    Invariant { of: &["tensor.mean"], law: Law::Total(totals::mean), source: "a mean is between the extremes" },
+    Invariant {
+        of: &["tensor.log_sum_exp"],
+        law: Law::Total(|group| Some(totals::log_sum_exp(group))),
+        source: "the largest number, or more by up to the logarithm of how many there are; torch.logsumexp is stable",
+    },
+    Invariant {
+        of: &["tensor.norm"],
+        law: Law::Total(|group| Some(totals::norm(group))),
+        source: "the largest magnitude, or more by up to the square root of how many there are",
+    },
+    Invariant {
+        of: &["tensor.var"],
+        law: Law::Total(totals::variance),
+        source: "Popoviciu's inequality: at most a quarter of the square of the range",
+    },
+    Invariant {
+        of: &["tensor.cumsum"],
+        law: Law::Grows,
+        source: "IEEE 754: rounding keeps the order, so adding numbers that are not negative never makes a sum smaller",
     },
 ];
 
@@ -160,16 +215,11 @@ pub fn invariants(case: &Case) -> impl Iterator<Item = &'static Invariant> {
 /// Whether two elements are written to one place in a call, or in a step: the threads of a parallel kernel race for it, and one of them wins
 /// (torch.Tensor.scatter_ is nondeterministic then).
 pub fn has_rivals(case: &Case) -> bool {
-    let ids = |name: &str| case.tensor(name).filter(|ids| !ids.dtype.is_float()).map(|ids| (ids, ids.ints()));
+    let listed = |ids: &&Tensor| !ids.dtype.is_float() && !ids.is_vast();
+    let ids = |name: &str| case.tensor(name).filter(listed).map(|ids| (ids, ids.ints()));
     match case.op.as_str() {
         _ if !case.steps.is_empty() => placed(case).iter().any(|step| has_rivals(&step.call)),
-        "tensor.scatter" | "tensor.scatter_set" => ids("ids").is_some_and(|(ids, values)| {
-            let Some(&size) = ids.shape.get(case.size("dim")) else { return false };
-            let inner: usize = ids.shape[case.size("dim") + 1..].iter().product();
-            let place = |position: usize, id| (position / (inner * size).max(1), position % inner.max(1), id);
-            let places: HashSet<_> = values.iter().enumerate().map(|(position, &id)| place(position, id)).collect();
-            places.len() < values.len()
-        }),
+        "tensor.scatter" | "tensor.scatter_set" => rivals::written(case).values().any(|sources| sources.len() > 1),
         "op.moe_gemm" | "op.moe_gemm_gguf" => ids("token_ids").is_some_and(|(_, values)| {
             let places: HashSet<&i64> = values.iter().collect();
             places.len() < values.len()

@@ -124,6 +124,7 @@ rules! {
     OUT_OF_ORDER = "out of order",
     OUTSIDE_AVERAGE = "outside what is averaged" => "outside the range of what is averaged",
     NO_SOURCE = "none of the sources" => "not one of the source values",
+    NOT_ONE = "not adding up to 1" => "probabilities that do not add up to 1",
     // What candle does and does not document.
     NO_TEMPERATURE = "a temperature of 0 or less picks the largest",
     HALVES_AWAY = "halves go away from zero" => "halves are rounded away from zero",

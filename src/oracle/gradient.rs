@@ -11,7 +11,7 @@ use super::derivative::{FACTOR, derivative};
 use super::reference::within;
 use super::{Evidence, Kind, OracleName, Site, Verdict, fail, needs, violation};
 use crate::case::weight;
-use crate::ops::Contract;
+use crate::ops::{Contract, broken_shares};
 use crate::outcome::{Gradients, Observation, Outcome, Refusal};
 use crate::tensor::{Tensor, index_of};
 
@@ -62,6 +62,12 @@ pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
             }
         }
     }
+    let is_wrong = violations.iter().any(|violation| violation.kind == Kind::WrongValue);
+    let broken = if is_wrong { None } else { broken_shares(&evidence.op.complete(evidence.case), &store.gradients) };
+    violations.extend(broken.map(|(name, detail)| {
+        let site = Site::Needs(needs::of_ties(evidence, seen, false, name));
+        violation(OracleName::Gradient, Kind::WrongValue, site, seen, detail)
+    }));
     Verdict::of(violations, otherwise)
 }
 

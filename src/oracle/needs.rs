@@ -25,7 +25,7 @@ pub enum Need {
     Many,
     /// An input with several rows: more than one entry along the first of its dimensions. A view has rows of its own.
     Rows,
-    /// Equal elements, where the op picks one: only the sum of their gradients is known.
+    /// Equal elements, or several for one place, where the op picks one: only what they get together is known.
     Ties,
     /// Off by no more than roundings may add up to.
     Rounding,

@@ -173,7 +173,7 @@ impl Promised {
         let case = evidence.op.complete(evidence.case);
         let laws = invariants(&case).map(|invariant| invariant.law);
         let broken: Vec<Law> = laws.filter(|law| law.first_broken(&case, output).is_some()).collect();
-        if broken.contains(&Law::Sorts) {
+        if broken.iter().any(|law| matches!(law, Law::Sorts)) {
             self.sorts(&case);
             return Ok("sorts_the_numbers_of_each_row".to_string());
         }

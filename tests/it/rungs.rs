@@ -194,8 +194,8 @@ fn an_invariant_holds_where_the_reference_knows_no_value() {
     let standard = vec![-1.3416, -0.4472, 0.4472, 1.3416];
     let nan = f64::NAN;
     // Integers that f64 does not tell apart.
-    let large = [1 << 53, (1 << 53) + 1].map(Value::Int).to_vec();
-    let alike = Case::new("tensor.argmax").input("x", Tensor::new(DType::I64, vec![2], large));
+    let integers = [1 << 53, (1 << 53) + 1].map(Value::Int).to_vec();
+    let large = |op: &str| Case::new(op).input("x", Tensor::new(DType::I64, vec![2], integers.clone()));
     for (case, shape, right, wrong, broken) in [
         (
             norm("op.layer_norm"),
@@ -218,7 +218,10 @@ fn an_invariant_holds_where_the_reference_knows_no_value() {
         ),
         (attention(), vec![1, 1, 2, 1], vec![1.0, 1.5], vec![1.0, 3.5], "outside what is averaged"),
         (scatter(), vec![3], vec![7.0, 2.0, 7.0], vec![7.0, 3.0, 7.0], "none of the sources"),
-        (alike, vec![], vec![1.0], vec![2.0], "outside its range"),
+        (large("tensor.argmax"), vec![], vec![1.0], vec![2.0], "outside its range"),
+        // Integers that f64 does not tell apart: the larger one is known.
+        (large("tensor.argmax"), vec![], vec![1.0], vec![0.0], "outside its range"),
+        (large("tensor.argmin"), vec![], vec![0.0], vec![1.0], "outside its range"),
         (arg_sort(&[2.0, 2.0]), vec![2], vec![1.0, 0.0], vec![1.0, 1.0], "out of order"),
         (arg_sort(&[2.0, nan, 1.0]), vec![3], vec![2.0, 0.0, 1.0], vec![0.0, 2.0, 1.0], "out of order"),
     ] {
@@ -233,6 +236,154 @@ fn an_invariant_holds_where_the_reference_knows_no_value() {
         let judged = |values: &[f64]| verdict(&case, &[Observation::new(CPU, returned(values))]);
         assert!(["pass", "partly"].contains(&judged(&right).as_str()), "{}: {}", case.op, judged(&right));
         assert_eq!(judged(&wrong), format!("wrong: wrong value: {broken} (invariant)"), "{}", case.op);
+    }
+}
+
+/// Laws of outputs whose elements the reference knows. They are asked here directly: it would notice the same results first.
+#[test]
+fn an_invariant_notices_a_wrong_result_by_itself_and_no_right_one() {
+    let f32s = |op: &str, x: &[f64]| Case::new(op).input("x", of(DType::F32, x));
+    let row = |op: &str, x: &[f64]| {
+        let x = Tensor { shape: vec![1, x.len()], ..of(DType::F32, x) };
+        Case::new(op).input("x", x).param("dim", 1_usize)
+    };
+    let sums = |op: &str, x: &[f64]| f32s(op, x).param("dims", vec![0_usize]);
+    let bce = |target: f64| {
+        let case = Case::new("loss.binary_cross_entropy_with_logit").input("inp", of(DType::F32, &[3.0]));
+        case.input("target", of(DType::F32, &[target]))
+    };
+    let scatter = |ids: &[f64]| {
+        let case = Case::new("tensor.scatter").input("x", of(DType::F32, &[0.0; 3])).input("ids", of(DType::U32, ids));
+        case.input("src", of(DType::F32, &[1.0, 2.0, 3.0])).param("dim", 0_usize)
+    };
+    let norm = row("op.layer_norm", &[1.0, 2.0, 3.0, 4.0]).input("alpha", of(DType::F32, &[1.0; 4]));
+    let mut norm = norm.input("beta", of(DType::F32, &[0.0; 4]));
+    norm.params.remove("dim");
+    let [huge, inf, nan] = [3e38, f64::INFINITY, f64::NAN];
+    let ln2 = 2_f64.ln();
+    for (case, shape, right, wrong) in [
+        (row("op.softmax", &[1.0, 1.0]), vec![1, 2], vec![vec![0.5, 0.5]], vec![vec![0.5, 0.25], vec![1.0, 1.0]]),
+        (row("op.softmax_last_dim", &[0.0, -huge]), vec![1, 2], vec![vec![1.0, 0.0]], vec![vec![0.0, 0.0]]),
+        (
+            row("op.log_softmax", &[1e8, 1e8]),
+            vec![1, 2],
+            vec![vec![-ln2, -ln2]],
+            vec![vec![0.0, 0.0], vec![-0.7, -0.7]],
+        ),
+        (sums("tensor.sum", &[1.0, 2.0]), vec![], vec![vec![3.0]], vec![vec![1.5], vec![4.5], vec![nan]]),
+        (sums("tensor.sum", &[-1.0, -2.0]), vec![], vec![vec![-3.0]], vec![vec![-1.5], vec![-4.5], vec![3.0]]),
+        (sums("tensor.sum", &[huge, huge]), vec![], vec![vec![inf]], vec![vec![-inf], vec![nan], vec![1.0]]),
+        (sums("tensor.sum", &[1.0, -2.0]), vec![], vec![vec![-1.0], vec![7.0]], vec![]),
+        (sums("tensor.mean", &[1.0, 3.0]), vec![], vec![vec![2.0]], vec![vec![0.5], vec![3.5], vec![nan]]),
+        (
+            sums("tensor.log_sum_exp", &[1e4, 1e4]),
+            vec![],
+            vec![vec![10_000.693]],
+            vec![vec![9999.0], vec![10_001.0], vec![inf], vec![nan]],
+        ),
+        (f32s("tensor.norm", &[3.0, -4.0]), vec![], vec![vec![5.0]], vec![vec![3.5], vec![6.0], vec![nan]]),
+        (f32s("tensor.norm", &[1e30, 1e30]), vec![], vec![vec![inf], vec![1.414e30]], vec![vec![1e29], vec![-1.0]]),
+        (f32s("tensor.norm", &[1e-30, 0.0]), vec![], vec![vec![0.0], vec![1e-30]], vec![vec![1.0]]),
+        (
+            row("tensor.var", &[16_777_216.0, 16_777_220.0]),
+            vec![1],
+            vec![vec![8.0], vec![0.0]],
+            vec![vec![1e6], vec![-1.0], vec![nan]],
+        ),
+        (
+            row("tensor.cumsum", &[1.0, 0.0, 2.0]),
+            vec![1, 3],
+            vec![vec![1.0, 1.0, 3.0]],
+            vec![vec![1.0, 0.5, 3.0], vec![1.0, 1.0, nan], vec![0.5, 1.0, 3.0]],
+        ),
+        (row("tensor.cumsum", &[huge, huge]), vec![1, 2], vec![vec![huge, inf]], vec![vec![inf, huge]]),
+        (row("tensor.max", &[1.0, 2.0]), vec![1], vec![vec![2.0]], vec![vec![1.0], vec![3.0]]),
+        (row("tensor.min", &[1.0, 2.0]), vec![1], vec![vec![1.0]], vec![vec![2.0], vec![0.0]]),
+        (row("tensor.max", &[1.0, nan]), vec![1], vec![vec![nan], vec![1.0]], vec![]),
+        // Each of them is possible, but not all together.
+        (norm, vec![1, 4], vec![vec![-1.3416, -0.4472, 0.4472, 1.3416]], vec![vec![-1.7, -1.7, 1.7, 1.7]]),
+        (bce(1.0), vec![], vec![vec![0.0486]], vec![vec![-0.5], vec![nan]]),
+        (bce(2.0), vec![], vec![vec![-2.951]], vec![]),
+        // Fewer ids than sources, and a place that two of them name.
+        (scatter(&[1.0, 1.0]), vec![3], vec![vec![0.0, 1.0, 0.0], vec![0.0, 2.0, 0.0]], vec![vec![0.0, 3.0, 0.0]]),
+    ] {
+        let op = ops::find(&case.op).expect("an op");
+        let case = op.complete(&case).into_owned();
+        let breaks = |values: &Vec<f64>| {
+            let rounded = values.iter().map(|&value| Value::of(DType::F32, value)).collect();
+            let output = Tensor::new(DType::F32, shape.clone(), rounded);
+            ops::invariants(&case).find_map(|invariant| invariant.law.first_broken(&case, &output))
+        };
+        for values in right {
+            assert_eq!(breaks(&values), None, "{}", case.to_text());
+        }
+        for values in wrong {
+            assert!(breaks(&values).is_some(), "{values:?}\n{}", case.to_text());
+        }
+    }
+}
+
+/// What each rival gets is open, but not what all of them get.
+#[test]
+fn rivals_get_what_there_is_to_get() {
+    let plain = |op: &str, inputs: &[(&str, Tensor)]| {
+        let case = Case { backward: Backward::Weighted, ..Case::new(op) };
+        inputs.iter().fold(case, |case, (name, tensor)| case.input(name, tensor.clone()))
+    };
+    let numbers = |values: &[f64]| of(DType::F32, values);
+    let scatter = plain(
+        "tensor.scatter",
+        &[("x", numbers(&[9.0; 3])), ("ids", of(DType::U32, &[1.0, 1.0])), ("src", numbers(&[1.0, 2.0]))],
+    );
+    let scatter = scatter.param("dim", 0_usize);
+    let larger = plain("tensor.maximum", &[("lhs", numbers(&[1.0, 2.0])), ("rhs", numbers(&[1.0, 3.0]))]);
+    let largest = plain("tensor.max", &[("x", numbers(&[3.0, 3.0, 1.0]))]).param("dim", 0_usize);
+    let image = Tensor { shape: vec![1, 1, 1, 4], ..numbers(&[5.0, 5.0, 1.0, 2.0]) };
+    let pooled = plain("tensor.max_pool2d", &[("x", image)]).param("kh", 1_usize).param("kw", 2_usize);
+    // The weights of the places are 1, 2 and -1.
+    for (case, output, gradients, expected) in [
+        (&scatter, (vec![3], vec![9.0, 2.0, 9.0]), vec![("src", vec![2.0, 0.0]), ("x", vec![1.0, 0.0, -1.0])], None),
+        (&scatter, (vec![3], vec![9.0, 1.0, 9.0]), vec![("src", vec![2.0, 2.0]), ("x", vec![1.0, 0.0, -1.0])], None),
+        (
+            &scatter,
+            (vec![3], vec![9.0, 2.0, 9.0]),
+            vec![("src", vec![1.0, 1.0]), ("x", vec![1.0, 0.0, -1.0])],
+            Some("gradient of src, among equals"),
+        ),
+        (
+            &scatter,
+            (vec![3], vec![9.0, 2.0, 9.0]),
+            vec![("src", vec![2.0, 0.0]), ("x", vec![1.0, 2.0, -1.0])],
+            Some("gradient of x"),
+        ),
+        (&larger, (vec![2], vec![1.0, 3.0]), vec![("lhs", vec![0.5, 0.0]), ("rhs", vec![0.5, 2.0])], None),
+        (&larger, (vec![2], vec![1.0, 3.0]), vec![("lhs", vec![0.0, 0.0]), ("rhs", vec![1.0, 2.0])], None),
+        (
+            &larger,
+            (vec![2], vec![1.0, 3.0]),
+            vec![("lhs", vec![1.0, 0.0]), ("rhs", vec![1.0, 2.0])],
+            Some("gradient of lhs, among equals"),
+        ),
+        (&largest, (vec![], vec![3.0]), vec![("x", vec![0.5, 0.5, 0.0])], None),
+        // They add up to the whole, but none can have more than that.
+        (&largest, (vec![], vec![3.0]), vec![("x", vec![3.0, -2.0, 0.0])], Some("gradient of x, among equals")),
+        (&pooled, (vec![1, 1, 1, 2], vec![5.0, 2.0]), vec![("x", vec![0.5, 0.5, 0.0, 2.0])], None),
+        (
+            &pooled,
+            (vec![1, 1, 1, 2], vec![5.0, 2.0]),
+            vec![("x", vec![-1.0, 2.0, 0.0, 2.0])],
+            Some("gradient of x, among equals"),
+        ),
+    ] {
+        let tensor = |name: &str, values: &[f64]| Tensor { shape: case.inputs[name].shape.clone(), ..numbers(values) };
+        let gradients = gradients.iter().map(|(name, values)| (name.to_string(), tensor(name, values))).collect();
+        let (shape, values) = output;
+        let outputs = vec![Tensor { shape, ..numbers(&values) }];
+        let backward = Gradients::Returned(Store { gradients, ..Store::default() });
+        let seen = Observation::new(CPU, Outcome::Returned(Returned { outputs, backward, ..Returned::default() }));
+        let wanted = expected.map_or("pass".to_string(), |site| format!("wrong: wrong value: {site} (gradient)"));
+        let judged = verdict(case, &[seen]);
+        assert!(judged == wanted || expected.is_none() && judged == "partly", "{judged}\n{}", case.to_text());
     }
 }
 

@@ -1,15 +1,17 @@
 //! The laws of outputs, and the first element that breaks one.
 
 use std::cmp::Ordering;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
-use super::standardized;
+use super::extremes::compared;
+use super::totals::Range;
+use super::{distribution, extremes, growth, rivals, standardized, totals};
 use crate::case::{Case, Param};
-use crate::ops::{Rule, in_range, rule};
+use crate::ops::{Rule, rule};
 use crate::tensor::{DType, Tensor, Value};
 
 /// The condition on each element.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy)]
 pub enum Law {
     /// It is in this range.
     Within(f64, f64),
@@ -21,12 +23,23 @@ pub enum Law {
     Average(&'static str),
     /// It is one of the elements that are written to its place.
     OneOfSources,
-    /// It is a position of the reduced dimension of `x`.
-    Position,
+    /// It is the element of its group of `x` that compares so with all others.
+    Extreme(Ordering),
+    /// It is the position of such an element along the reduced dimension of `x`.
+    Position(Ordering),
     /// Its row has each position once, in an order that sorts the numbers of `x`.
     Sorts,
     /// It is no further from the mean of its group than a standardized number can be, and no NaN.
     Standardized,
+    /// Those of a row of finite numbers add up to 1: themselves, or if `logarithms` their exponentials.
+    AddsUpToOne {
+        /// Whether they are logarithms of probabilities.
+        logarithms: bool,
+    },
+    /// It is in the range that its group of finite numbers of `x` allows.
+    Total(Range),
+    /// Along the dimension, none is smaller than the one before it, if no number of `x` is negative.
+    Grows,
 }
 
 impl Law {
@@ -35,10 +48,11 @@ impl Law {
         match self {
             Self::Within(..) => &rule::OUTSIDE_RANGE,
             Self::NotNan => &rule::NAN,
-            Self::InOrder | Self::Sorts => &rule::OUT_OF_ORDER,
+            Self::InOrder | Self::Sorts | Self::Grows => &rule::OUT_OF_ORDER,
             Self::Average(_) => &rule::OUTSIDE_AVERAGE,
             Self::OneOfSources => &rule::NO_SOURCE,
-            Self::Position | Self::Standardized => &rule::OUTSIDE_RANGE,
+            Self::AddsUpToOne { .. } => &rule::NOT_ONE,
+            Self::Extreme(_) | Self::Position(_) | Self::Standardized | Self::Total(_) => &rule::OUTSIDE_RANGE,
         }
     }
 
@@ -52,12 +66,7 @@ impl Law {
         match self {
             Self::Within(low, high) => Some(format!("({}..={}).contains(&value)", number(low), number(high))),
             Self::NotNan => Some("!value.is_nan()".to_string()),
-            Self::InOrder
-            | Self::Average(_)
-            | Self::OneOfSources
-            | Self::Position
-            | Self::Sorts
-            | Self::Standardized => None,
+            _ => None,
         }
     }
 
@@ -65,14 +74,19 @@ impl Law {
     pub fn first_broken(self, case: &Case, output: &Tensor) -> Option<String> {
         match self {
             _ if !case.params.values().flat_map(Param::leaves).all(is_ordinary) => None,
+            _ if case.inputs.values().any(Tensor::is_vast) => None,
             Self::Within(low, high) => outside(case, output, low, high),
             Self::NotNan => nan(case, output),
             Self::InOrder => out_of_order(case.tensor("x")?, output),
             Self::Average(input) => outside_average(case.tensor(input)?, output),
             Self::OneOfSources => none_of_sources(case, output),
-            Self::Position => no_position(case, output),
+            Self::Extreme(best) => extremes::not_extreme(best, false, case, output),
+            Self::Position(best) => extremes::not_extreme(best, true, case, output),
             Self::Sorts => unsorted(case, output),
             Self::Standardized => standardized::outside(case, output),
+            Self::AddsUpToOne { logarithms } => distribution::not_one(logarithms, case, output),
+            Self::Total(range) => totals::outside(range, case, output),
+            Self::Grows => growth::shrinking(case, output),
         }
     }
 }
@@ -87,7 +101,16 @@ fn slack(dtype: DType, size: f64) -> f64 {
     8.0 * dtype.unit_roundoff() * size + dtype.smallest()
 }
 
+/// Whether targets are not probabilities: their losses have both signs, and overflow to infinities of both.
+fn is_improbable(case: &Case) -> bool {
+    let is_probability = |target: &Tensor| target.floats().iter().all(|p| (0.0..=1.0).contains(p));
+    case.op == "loss.binary_cross_entropy_with_logit" && !case.tensor("target").is_some_and(is_probability)
+}
+
 fn outside(case: &Case, output: &Tensor, low: f64, high: f64) -> Option<String> {
+    if is_improbable(case) {
+        return None;
+    }
     let finite = |value: &f64| value.is_finite();
     let inputs = case.inputs.values().filter(|tensor| tensor.dtype.is_float());
     let largest = inputs.flat_map(Tensor::floats).filter(finite).fold(1.0, |most: f64, value| most.max(value.abs()));
@@ -106,12 +129,8 @@ fn nan(case: &Case, output: &Tensor) -> Option<String> {
         // The mean of nothing is NaN.
         is_finite && tensor.elements() != Some(0)
     };
-    // Targets outside of 0 to 1 are not probabilities, and their losses overflow to infinities of both signs.
-    let is_probability = |target: &Tensor| target.floats().iter().all(|p| (0.0..=1.0).contains(p));
-    let improbable =
-        case.op == "loss.binary_cross_entropy_with_logit" && !case.tensor("target").is_some_and(is_probability);
     // The 8-bit float has no infinity, so its overflow is NaN.
-    if output.dtype == DType::F8e4m3 || improbable || !case.inputs.values().all(finite) {
+    if output.dtype == DType::F8e4m3 || is_improbable(case) || !case.inputs.values().all(finite) {
         return None;
     }
     let position = output.floats().iter().position(|value| value.is_nan())?;
@@ -154,35 +173,15 @@ fn outside_average(averaged: &Tensor, output: &Tensor) -> Option<String> {
 }
 
 fn none_of_sources(case: &Case, output: &Tensor) -> Option<String> {
-    let (x, ids, src) = (case.tensor("x")?, case.tensor("ids")?, case.tensor("src")?);
-    let dim = case.size("dim");
-    let as_long = |(d, (x, src)): (usize, (&usize, &usize))| d == dim || x == src;
-    let fits = x.shape.iter().zip(&src.shape).enumerate().all(as_long);
-    if ids.shape != src.shape || output.shape != x.shape || dim >= x.shape.len() || !fits {
+    let (written, sources, results) = (rivals::written(case), case.tensor("src")?.floats(), output.floats());
+    if case.tensor("x")?.shape != output.shape {
         return None;
     }
-    let inner: usize = x.shape[dim + 1..].iter().product();
-    let mut written: HashMap<usize, Vec<f64>> = HashMap::new();
-    for (position, (id, value)) in ids.ints().into_iter().zip(src.floats()).enumerate() {
-        if in_range(id, x.shape[dim]) {
-            let (outer, within) = (position / (inner * src.shape[dim]), position % inner);
-            let place = (outer * x.shape[dim] + id as usize) * inner + within;
-            written.entry(place).or_default().push(value);
-        }
-    }
-    let values = output.floats();
-    let is_one = |got: f64, sources: &[f64]| sources.iter().any(|&one| one == got || (one.is_nan() && got.is_nan()));
-    let place =
-        (0..values.len()).find(|place| written.get(place).is_some_and(|sources| !is_one(values[*place], sources)))?;
-    Some(format!("element {place}: expected one of {:?}, got {:?}", written[&place], values[place]))
-}
-
-fn no_position(case: &Case, output: &Tensor) -> Option<String> {
-    let x = case.tensor("x")?;
-    let size = if case.text("form") == "all" { x.elements()? } else { *x.shape.get(case.size("dim"))? };
-    let values = output.ints();
-    let element = values.iter().position(|&id| !in_range(id, size))?;
-    Some(format!("element {element}: expected a position below {size}, got {}", values[element]))
+    written.into_iter().find_map(|(place, from)| {
+        let (got, sources) = (results[place], from.into_iter().map(|at| sources[at]).collect::<Vec<_>>());
+        let is_got = |one: &f64| *one == got || (one.is_nan() && got.is_nan());
+        (!sources.iter().any(is_got)).then(|| format!("element {place}: expected one of {sources:?}, got {got:?}"))
+    })
 }
 
 fn unsorted(case: &Case, output: &Tensor) -> Option<String> {
@@ -202,12 +201,4 @@ fn unsorted(case: &Case, output: &Tensor) -> Option<String> {
         Some(format!("row {row}: {:?} is before {:?}", pair[0].as_f64(), pair[1].as_f64()))
     };
     ids.chunks(size).enumerate().find_map(breaks)
-}
-
-/// The order of two values of one dtype. `f64` does not tell all integers apart.
-fn compared(left: Value, right: Value) -> Option<Ordering> {
-    match (left, right) {
-        (Value::Int(left), Value::Int(right)) => Some(left.cmp(&right)),
-        _ => left.as_f64().partial_cmp(&right.as_f64()),
-    }
 }

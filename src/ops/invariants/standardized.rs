@@ -1,4 +1,4 @@
-//! What holds of numbers less their mean, over their standard deviation, whatever the roundings: how large they are.
+//! What holds of numbers less their mean, over their standard deviation, whatever the roundings: how large they are, alone and together.
 
 use crate::case::Case;
 use crate::tensor::{DType, Tensor, index_of};
@@ -7,7 +7,7 @@ use crate::tensor::{DType, Tensor, index_of};
 const RESOLVED: f64 = 4.0;
 
 /// The first element of `output`, the norm of `x`, that is NaN or larger than a standardized number can be, times its weight and with its
-/// bias.
+/// bias; or the first group whose elements are too large together: standardized numbers have a mean square of 1.
 pub fn outside(case: &Case, output: &Tensor) -> Option<String> {
     let x = case.tensor("x").filter(|x| x.shape == output.shape && DType::FLOATS.contains(&x.dtype))?;
     let (values, results) = (x.floats(), output.floats());
@@ -18,45 +18,58 @@ pub fn outside(case: &Case, output: &Tensor) -> Option<String> {
         return None;
     }
     let groups = Groups::of(case, x)?;
-    let largest = largest_of_each(&groups, &values, x.dtype);
-    (0..values.len()).find_map(|place| {
-        let most = largest[groups.of_element(place)]?;
-        let weighted = |names: [&str; 2], or: f64| {
-            let weight = names.iter().find_map(|name| case.tensor(name)).map(Tensor::floats);
-            weight.map_or(or, |weight| weight.get(groups.channel(place)).map_or(f64::INFINITY, |weight| weight.abs()))
-        };
-        let bound = weighted(["alpha", "weight"], 1.0) * most + weighted(["beta", "bias"], 0.0);
-        let bound = bound * (1.0 + 32.0 * x.dtype.unit_roundoff()) + x.dtype.smallest();
-        let got = results[place];
-        let is_beyond = got.is_nan() && bound.is_finite() || got.abs() > bound && bound <= x.dtype.max();
-        is_beyond.then(|| format!("element {place}: expected {:?} to {bound:?}, got {got:?}", -bound))
+    let (slacks, count) = (slack_of_each(&groups, &values, x.dtype), (values.len() / groups.count()) as f64);
+    let [weights, biases] = [["alpha", "weight"], ["beta", "bias"]]
+        .map(|names| names.iter().find_map(|name| case.tensor(name)).map(Tensor::floats));
+    let of_channel = |list: &Option<Vec<f64>>, place: usize, or: f64| {
+        list.as_ref().map_or(or, |list| list.get(groups.channel(place)).copied().unwrap_or(f64::INFINITY))
+    };
+    let unit = x.dtype.unit_roundoff();
+    let mut squares = vec![0.0; groups.count()];
+    for (place, &got) in results.iter().enumerate() {
+        let group = groups.of_element(place);
+        let Some(slack) = slacks[group] else { continue };
+        // A number, if roundings decide.
+        let most = if slack.is_finite() { count.sqrt() + slack } else { x.dtype.max() };
+        let (weight, bias) = (of_channel(&weights, place, 1.0).abs(), of_channel(&biases, place, 0.0));
+        let bound = (weight * most + bias.abs()) * (1.0 + 32.0 * unit) + x.dtype.smallest();
+        if got.is_nan() && bound.is_finite() || got.abs() > bound && bound <= x.dtype.max() {
+            return Some(format!("element {place}: expected {:?} to {bound:?}, got {got:?}", -bound));
+        }
+        let away = (got - bias).abs() - 4.0 * unit * (got.abs() + bias.abs()) - x.dtype.smallest();
+        squares[group] += if weight == 0.0 { 0.0 } else { (away.max(0.0) / weight).powi(2) };
+    }
+    let sizes = squares.into_iter().map(|squares: f64| (squares / count).sqrt());
+    sizes.zip(slacks).enumerate().find_map(|(group, (size, slack))| {
+        let most = 1.0 + slack? + 32.0 * unit;
+        (size > most).then(|| format!("group {group}: expected a root mean square of at most {most:?}, got {size:?}"))
     })
 }
 
-/// How large an element of each group may be: infinite if roundings decide, `None` if the squares overflow.
-fn largest_of_each(groups: &Groups, values: &[f64], dtype: DType) -> Vec<Option<f64>> {
+/// How far beyond what is possible the roundings of the numbers may lead in each group: infinitely if they decide, `None` if the squares
+/// overflow.
+fn slack_of_each(groups: &Groups, values: &[f64], dtype: DType) -> Vec<Option<f64>> {
     let mut members: Vec<Vec<f64>> = vec![Vec::new(); groups.count()];
     for (place, &value) in values.iter().enumerate() {
         members[groups.of_element(place)].push(value);
     }
     // Half precision is added up in `f32`.
     let accumulator = if dtype == DType::F64 { DType::F64 } else { DType::F32 };
-    let largest = |group: Vec<f64>| {
+    let slack = |group: Vec<f64>| {
         let count = group.len() as f64;
         let size = group.iter().fold(0.0_f64, |most, value| most.max(value.abs()));
         let overflows = size * size * count > accumulator.max();
         let mean = if groups.is_centered { group.iter().sum::<f64>() / count } else { 0.0 };
         let deviation = (group.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / count).sqrt();
         let roundoffs = dtype.unit_roundoff() * size;
-        let most = if deviation < RESOLVED * roundoffs {
-            // Still a number.
-            dtype.max()
-        } else {
-            count.sqrt() + 16.0 * if deviation > 0.0 { roundoffs / deviation } else { 0.0 }
+        let slack = match () {
+            () if deviation < RESOLVED * roundoffs => f64::INFINITY,
+            () if deviation > 0.0 => 16.0 * roundoffs / deviation,
+            () => 0.0,
         };
-        (!overflows).then_some(most)
+        (!overflows).then_some(slack)
     };
-    members.into_iter().map(largest).collect()
+    members.into_iter().map(slack).collect()
 }
 
 /// Which elements are standardized together.
