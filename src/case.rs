@@ -27,6 +27,10 @@ pub struct Case {
     /// params of the n-th op, counted from 1, are named `n.name`. Empty for a single call.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<String>,
+    /// The host thread of each step, up to the last step outside of thread 0. A step and its inputs are made in its thread; thread 0 reads
+    /// the outputs, and runs the backward pass.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub threads: Vec<usize>,
     /// The backward pass, if any.
     #[serde(default, skip_serializing_if = "Backward::is_none")]
     pub backward: Backward,
@@ -37,6 +41,9 @@ pub struct Case {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub inputs: BTreeMap<String, Tensor>,
 }
+
+/// How many host threads there are besides thread 0.
+pub const OTHER_THREADS: usize = 3;
 
 /// What the backward pass starts from.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -105,6 +112,8 @@ impl Case {
     /// Adds the call `step` at the end of the sequence.
     #[must_use]
     pub fn then(mut self, step: Self) -> Self {
+        self.threads.resize(self.steps.len(), 0);
+        self.threads.extend(step.threads);
         self.steps.push(step.op);
         let prefix = |name: String| format!("{}.{name}", self.steps.len());
         let placed = |mut tensor: Tensor| {
@@ -113,15 +122,17 @@ impl Case {
         };
         self.inputs.extend(step.inputs.into_iter().map(|(name, tensor)| (prefix(name), placed(tensor))));
         self.params.extend(step.params.into_iter().map(|(name, param)| (prefix(name), param)));
+        self.trim_threads();
         self
     }
 
-    /// The calls of a sequence, each with its own inputs and params.
+    /// The calls of a sequence, each with its own inputs, params and thread.
     pub fn calls(&self) -> Vec<Self> {
         let call = |(place, op): (usize, &String)| {
             let prefix = format!("{}.", place + 1);
             let own = |name: &str| name.strip_prefix(&prefix).map(ToString::to_string);
-            let mut call = Self::new(op);
+            let mut call = Self { threads: vec![self.thread(place)], ..Self::new(op) };
+            call.trim_threads();
             let taken = |tensor: &Tensor| {
                 let mut tensor = tensor.clone();
                 tensor.view.of = tensor.view.of.and_then(|of| own(&of));
@@ -132,6 +143,17 @@ impl Case {
             call
         };
         self.steps.iter().enumerate().map(call).collect()
+    }
+
+    /// The host thread of the step at this place, from 0.
+    pub fn thread(&self, place: usize) -> usize {
+        self.threads.get(place).copied().unwrap_or(0)
+    }
+
+    /// Leaves out the threads of the last steps if they are made in thread 0: a case has one form.
+    pub fn trim_threads(&mut self) {
+        let outside = self.threads.iter().rposition(|&thread| thread > 0);
+        self.threads.truncate(outside.map_or(0, |last| last + 1));
     }
 
     /// The sequence of `calls`, with everything else as in this one.
@@ -145,6 +167,7 @@ impl Case {
     pub fn parse(text: &str) -> Result<Self, CaseError> {
         let mut case: Self = toml::from_str(text)?;
         case.inputs.values_mut().for_each(Tensor::normalize);
+        case.trim_threads();
         case.check()?;
         Ok(case)
     }

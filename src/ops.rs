@@ -24,6 +24,7 @@ mod siblings;
 mod state;
 mod support;
 mod tensor;
+pub mod threads;
 mod vast;
 
 pub use accept::{accept, named};

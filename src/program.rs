@@ -53,9 +53,13 @@ pub fn outputs(outcome: &Outcome) -> Vec<(DType, usize)> {
 pub fn call(op: &'static Op, case: &Case) -> String {
     let device = if wants_second(case) { Device::Cuda(0) } else { Device::Cpu };
     let steps = sequence::steps(case);
-    let calls = if steps.is_empty() { vec![Step { op, call: case.clone(), flowing: None }] } else { steps };
-    let lines = |Step { op, call, .. }: &Step| {
-        templates::rust_call(op, call, device).map_or_else(|_| op.covers.join(", "), |lines| lines.join("\n"))
+    let calls = if steps.is_empty() { vec![Step { op, call: case.clone(), flowing: None, thread: 0 }] } else { steps };
+    let lines = |Step { op, call, thread, .. }: &Step| {
+        let mut lines = templates::rust_call(op, call, device).unwrap_or_else(|_| vec![op.covers.join(", ")]);
+        if *thread > 0 {
+            lines.insert(0, format!("// In thread {thread}:"));
+        }
+        lines.join("\n")
     };
     calls.iter().map(lines).collect::<Vec<_>>().join("\n")
 }
@@ -88,7 +92,7 @@ pub fn manifest(name: &str, program: &str, device: Device, candle: Candle) -> St
         };
     }
     let half = if let Candle::Release(version) = candle { half_for(version) } else { None };
-    for (krate, version) in [("half", half.unwrap_or("2")), ("float8", "0.7")] {
+    for (krate, version) in [("half", half.unwrap_or("2")), ("float8", "0.7"), ("rayon", "1")] {
         if program.contains(&format!("{krate}::")) || half.is_some() && krate == "half" {
             text += &format!("{krate} = \"{version}\"\n");
         }

@@ -18,13 +18,13 @@ use candle_core::{Result, Tensor, Var};
 
 use crate::case::{Backward, Case, weight};
 use crate::device::Hardware;
-use crate::ops::{self, Op, case_dtype};
+use crate::ops::{self, Op, case_dtype, sequence, threads};
 use crate::outcome::{Efforts, Fault, Gradients, Outcome, Panic, Phase, Place, Returned, Store};
 use crate::tensor::{DType, Tensor as Data};
 
 pub use panic_location::{crate_path, install_panic_hook, last_panic};
 pub use refusal::lacks_kernel;
-use refusal::{cuda_error, refusal};
+use refusal::{cuda_error, lacks_algorithm, refusal};
 pub use tensors::{read, to_candle};
 
 /// Runs `case` on `device` and calls `progress` at the start of every phase. Call [`install_panic_hook`] first.
@@ -78,8 +78,8 @@ fn counted(
         }
         _ => return outcome,
     };
-    let lacks = capability(device).and_then(|capability| lacks_kernel(message, case, capability));
-    lacks.map_or(outcome, Outcome::Unsupported)
+    let kernel = capability(device).and_then(|capability| lacks_kernel(message, case, capability));
+    kernel.or_else(|| lacks_algorithm(message, case)).map_or(outcome, Outcome::Unsupported)
 }
 
 /// A device that candle has opened.
@@ -150,15 +150,13 @@ fn attempt(
     let mut tensors = BTreeMap::new();
     let shared = tensors::shared_buffers(case, device)?;
     for (name, data) in &case.inputs {
-        let buffer = shared.get(name).cloned().map_or_else(|| tensors::buffer(data, device), Ok)?;
-        let tensor = if op.has_gradient(case, name) {
-            let var = Var::from_tensor(&buffer)?;
-            let tensor = tensors::view(var.as_tensor(), data)?;
-            vars.insert(name.as_str(), var);
-            tensor
-        } else {
-            tensors::view(&buffer, data)?
+        let make = || -> Result<(Tensor, Option<Var>)> {
+            let buffer = shared.get(name).cloned().map_or_else(|| tensors::buffer(data, device), Ok)?;
+            let var = op.has_gradient(case, name).then(|| Var::from_tensor(&buffer)).transpose()?;
+            Ok((tensors::view(var.as_ref().map_or(&buffer, Var::as_tensor), data)?, var))
         };
+        let (tensor, var) = threads::on(sequence::thread_of(case, name), make)?;
+        vars.extend(var.map(|var| (name.as_str(), var)));
         tensors.insert(name.as_str(), tensor);
     }
     enter(Phase::Forward);

@@ -7,6 +7,8 @@ use crate::tensor::{Tensor, Value};
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Complexity {
     steps: usize,
+    /// How many steps are made in other threads, and in which.
+    threads: (usize, Vec<usize>),
     elements: u128,
     dims: usize,
     absent: usize,
@@ -19,7 +21,7 @@ pub struct Complexity {
 }
 
 impl Case {
-    /// The complexity of this case, which the minimizer reduces: shapes first, then views, dtypes, the backward pass, params, and
+    /// The complexity of this case, which the minimizer reduces: steps, threads and shapes first, then views, dtypes, the backward pass, params, and
     /// values.
     pub fn complexity(&self) -> Complexity {
         let mut complexity = Complexity::default();
@@ -34,6 +36,7 @@ impl Case {
             complexity.values.push(value_weight(tensor));
         }
         complexity.steps = self.steps.len();
+        complexity.threads = (self.threads.iter().filter(|&&thread| thread > 0).count(), self.threads.clone());
         complexity.backward = self.backward;
         complexity.params = self.params.values().flat_map(param_weights).collect();
         let items: usize = self.params.values().map(|param| param.items().len()).sum();

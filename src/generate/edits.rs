@@ -8,7 +8,7 @@ use arbitrary::Result;
 use super::Draw;
 use super::sharing::shared_buffer;
 use super::violations::{Mutation, any_input, any_number};
-use crate::case::{Backward, Case, Param};
+use crate::case::{Backward, Case, OTHER_THREADS, Param};
 use crate::tensor::{DType, Value, product};
 use crate::tensor::{cast, resized, viewed};
 
@@ -25,6 +25,7 @@ pub static EDITS: &[Mutation] = &[
     Mutation { name: "values", apply: values },
     Mutation { name: "ids", apply: ids },
     Mutation { name: "param nudged", apply: param_nudged },
+    Mutation { name: "thread", apply: thread },
     Mutation { name: "backward", apply: backward },
 ];
 
@@ -147,6 +148,19 @@ fn param_nudged(case: &mut Case, draw: &mut Draw) -> Result<bool> {
         Value::Float(old) => Param::from(*draw.choose(&[0.0, 1.0, 0.5, 2.0, -1.0, 1e-5, -old, 2.0 * old])?),
     };
     Ok(true)
+}
+
+/// A step in another host thread.
+fn thread(case: &mut Case, draw: &mut Draw) -> Result<bool> {
+    if case.steps.is_empty() {
+        return Ok(false);
+    }
+    let (place, thread) = (draw.between(0, case.steps.len() - 1)?, draw.between(0, OTHER_THREADS)?);
+    let old = case.thread(place);
+    case.threads.resize(case.threads.len().max(place + 1), 0);
+    case.threads[place] = thread;
+    case.trim_threads();
+    Ok(thread != old)
 }
 
 fn backward(case: &mut Case, draw: &mut Draw) -> Result<bool> {

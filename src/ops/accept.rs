@@ -1,7 +1,7 @@
 //! Which cases an op accepts for running: those with all that its call needs, and nothing that the call would ignore.
 
 use super::{ALL, Op, find, sequence};
-use crate::case::{Case, Specs, nearest};
+use crate::case::{Case, OTHER_THREADS, Specs, nearest};
 
 impl Op {
     /// What the op declares about its inputs and params.
@@ -14,11 +14,20 @@ impl Op {
     pub fn check(&self, case: &Case) -> Result<(), String> {
         if self.name != sequence::SEQUENCE.name {
             let steps = "has `steps`, which only the op `sequence` takes".to_string();
-            let checked = if case.steps.is_empty() { self.specs().check(case, false) } else { Err(steps) };
+            let threads = "has `threads`, which only the op `sequence` takes".to_string();
+            let checked = match () {
+                () if !case.steps.is_empty() => Err(steps),
+                () if !case.threads.is_empty() => Err(threads),
+                () => self.specs().check(case, false),
+            };
             return checked.map_err(|problem| format!("{} {problem}", self.name));
         }
         if case.steps.is_empty() {
             return Err("sequence lacks `steps`, such as steps = [\"tensor.exp\", \"tensor.log\"]".to_string());
+        }
+        if case.threads.len() > case.steps.len() || case.threads.iter().any(|&thread| thread > OTHER_THREADS) {
+            let last = OTHER_THREADS;
+            return Err(format!("sequence: `threads` has a number from 0 to {last} for each step, such as [0, 1]"));
         }
         let stray = |name: &&String| sequence::split(name).is_none_or(|(step, _)| step > case.steps.len());
         if let Some(name) = case.inputs.keys().chain(case.params.keys()).find(stray) {

@@ -9,12 +9,13 @@ use ndarray::ArrayD;
 
 use crate::case::Case;
 use crate::number::Num;
-use crate::ops::{Contract, Op, find, why};
+use crate::ops::{Contract, Op, find, threads, why};
 use crate::tensor::{DType, Fill, Support, Tensor, Value, Values, View, product};
 
 use evaluation::{Evaluation, is_in};
 
-/// The steps of a case, each on the output of the step before, with gradients for the inputs of all steps.
+/// The steps of a case, each on the output of the step before and in its host thread, with gradients for the inputs of all steps. One
+/// step ends before the next begins, so a program of several threads returns the same as one of a single thread.
 pub static SEQUENCE: Op = Op {
     name: "sequence",
     covers: &[],
@@ -36,11 +37,11 @@ pub static SEQUENCE: Op = Op {
             }
             tensors.extend(step.flowing.zip(outputs.into_iter().next()));
             let own = Case { backward: call.case.backward, ..step.call };
-            outputs = step.op.call(&own, tensors, call.device)?;
+            outputs = threads::on(step.thread, || step.op.call(&own, tensors, call.device))?;
         }
         Ok(outputs)
     },
-    source: "the steps, each on the first output of the one before",
+    source: "the steps, each on the first output of the one before, in its thread",
     // The steps have templates of their own.
     torch: "",
     reference: Some(|inputs| {
@@ -62,6 +63,8 @@ pub struct Step {
     pub call: Case,
     /// The input that the output of the step before is; `None` for the first step.
     pub flowing: Option<&'static str>,
+    /// The host thread that makes it.
+    pub thread: usize,
 }
 
 impl Step {
@@ -108,10 +111,11 @@ impl Step {
 
 /// The steps of a case; none if it is not a sequence, or if a step is not a known op or has no input for the output of the step before.
 pub fn steps(case: &Case) -> Vec<Step> {
-    let step = |(number, call): (usize, Case)| {
+    let step = |(number, mut call): (usize, Case)| {
+        call.threads.clear();
         let op = find(&call.op).filter(|op| op.name != SEQUENCE.name)?;
         let flowing = if number > 0 { Some(op.specs().flowing(&call).ok()?) } else { None };
-        Some(Step { op, call, flowing })
+        Some(Step { op, call, flowing, thread: case.thread(number) })
     };
     case.calls().into_iter().enumerate().map(step).collect::<Option<_>>().unwrap_or_default()
 }
@@ -120,6 +124,11 @@ pub fn steps(case: &Case) -> Vec<Step> {
 pub fn split(name: &str) -> Option<(usize, &str)> {
     let (number, name) = name.split_once('.')?;
     number.parse().ok().filter(|number| *number > 0).map(|number| (number, name))
+}
+
+/// The host thread that makes the step of an input.
+pub fn thread_of(case: &Case, input: &str) -> usize {
+    split(input).map_or(0, |(number, _)| case.thread(number - 1))
 }
 
 /// The first `last` steps.
@@ -209,7 +218,7 @@ impl Chain {
             }
         };
         let (call, contract) = step.contract_on(possible);
-        Some(Placed { step: Step { call, op: step.op, flowing: step.flowing }, contract })
+        Some(Placed { step: Step { call, ..*step }, contract })
     }
 }
 

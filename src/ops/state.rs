@@ -8,6 +8,7 @@ pub(super) mod dropped;
 pub(super) mod own_storage;
 pub(super) mod own_transpose;
 pub(super) mod parameters;
+pub(super) mod synchronize;
 pub(super) mod threads;
 pub(super) mod twice;
 pub(super) mod var_set;
@@ -24,6 +25,7 @@ pub(super) const OPS: &[&Op] = &[
     &own_storage::OWN_STORAGE,
     &own_transpose::OWN_TRANSPOSE,
     &parameters::PARAMETERS,
+    &synchronize::SYNCHRONIZE,
     &threads::THREADS,
     &twice::TWICE,
     &var_set::VAR_SET,

@@ -18,6 +18,10 @@ pub struct Body {
     pub bound: Bound,
     /// The line at which the first call begins.
     pub first_call: usize,
+    /// The host thread of the step that is being written.
+    thread: usize,
+    /// The input of that step that flows into it.
+    flowing: Option<&'static str>,
 }
 
 /// What the lines of a call bind.
@@ -35,14 +39,29 @@ impl Body {
     /// The inputs and calls of `case`, with variables for the gradients that `backward` needs.
     pub fn new(op: &Op, case: &Case, backward: Backward, device: Device) -> Result<Self, String> {
         let whole = &Case { backward, ..case.clone() };
-        let mut body =
-            Self { lines: Vec::new(), vars: Vec::new(), device, bound: Bound::Nothing, first_call: usize::MAX };
+        let mut body = Self {
+            lines: Vec::new(),
+            vars: Vec::new(),
+            device,
+            bound: Bound::Nothing,
+            first_call: usize::MAX,
+            thread: 0,
+            flowing: None,
+        };
+        let threads: BTreeSet<_> = case.threads.iter().filter(|&&thread| thread > 0).collect();
+        body.lines.extend(threads.into_iter().map(|thread| {
+            format!(
+                "let thread_{thread} = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect(\"a thread\");"
+            )
+        }));
         let steps = sequence::steps(case);
         if steps.is_empty() {
             body.call((op, case, case), whole, "")?;
         }
         let whole_calls = sequence::whole_calls(case);
-        for (number, (Step { op, call, flowing }, whole_call)) in steps.iter().zip(&whole_calls).enumerate() {
+        for (number, (step, whole_call)) in steps.iter().zip(&whole_calls).enumerate() {
+            let Step { op, call, flowing, thread } = step;
+            (body.thread, body.flowing) = (*thread, *flowing);
             if let Some(name) = flowing {
                 body.rename_output(name);
             }
@@ -57,7 +76,7 @@ impl Body {
         for buffer in call.shared() {
             let (owner, _, _) = &buffer.parts[0];
             let mut before = Vec::new();
-            let made = rust::buffer(owner, &buffer.whole, "&device", &mut before)?;
+            let made = self.in_thread(rust::buffer(owner, &buffer.whole, "&device", &mut before)?);
             self.lines.append(&mut before);
             self.lines.push(format!("// More than one input lies in this buffer.\nlet {owner}_buffer = {made};"));
             let part = |(name, start, length): &(String, usize, usize)| {
@@ -93,8 +112,28 @@ impl Body {
             lines[last].push(';');
         }
         self.first_call = self.first_call.min(self.lines.len());
-        self.lines.extend(lines);
+        if self.thread > 0 {
+            let (binding, result) = match self.bound {
+                Bound::Nothing => ("", "()"),
+                Bound::One => ("let output = ", "output"),
+                Bound::Several => ("let outputs = ", "outputs"),
+            };
+            self.lines.push(format!("{binding}thread_{}.install(|| -> Result<_> {{", self.thread));
+            self.lines.extend(self.flowing.map(|name| format!("    let {name} = {name}; // This thread drops it.")));
+            self.lines.extend(lines.iter().map(|line| format!("    {line}")));
+            self.lines.extend([format!("    Ok({result})"), "})?;".to_string()]);
+        } else {
+            self.lines.extend(lines);
+        }
         Ok(())
+    }
+
+    /// An expression, evaluated in the thread of the step.
+    fn in_thread(&self, expression: String) -> String {
+        match self.thread {
+            0 => expression,
+            thread => format!("thread_{thread}.install(|| -> Result<_> {{ Ok({expression}) }})?"),
+        }
     }
 
     /// Binds the first output of the previous call to `name`.
@@ -114,12 +153,12 @@ impl Body {
         let view = rust::view(data);
         if has_gradient {
             let var = own.split_once('.').map_or(format!("{own}_var"), |(step, name)| format!("{name}_var{step}"));
-            self.lines.push(format!("let {var} = Var::from_tensor(&{buffer})?;"));
+            self.lines.push(format!("let {var} = {};", self.in_thread(format!("Var::from_tensor(&{buffer})?"))));
             let view = if view.is_empty() { ".clone()".to_string() } else { view };
             self.lines.push(format!("let {name} = {var}.as_tensor(){view};"));
             self.vars.push((var, own.to_string()));
         } else {
-            self.lines.push(format!("let {name} = {buffer}{view};"));
+            self.lines.push(format!("let {name} = {};", self.in_thread(format!("{buffer}{view}"))));
         }
         Ok(())
     }

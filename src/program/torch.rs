@@ -22,7 +22,7 @@ pub fn torch(op: &Op, case: &Case) -> Result<String, String> {
         script.call((op, case, case), whole, "")?;
     }
     let whole_calls = sequence::whole_calls(case);
-    for (number, (Step { op, call, flowing }, whole_call)) in steps.iter().zip(&whole_calls).enumerate() {
+    for (number, (Step { op, call, flowing, .. }, whole_call)) in steps.iter().zip(&whole_calls).enumerate() {
         if let Some(name) = flowing {
             script.body.push(format!("{name} = {}", if script.several { "outputs[0]" } else { "output" }));
         }

@@ -52,6 +52,14 @@ pub fn lacks_kernel(message: &str, case: &Case, capability: (u32, u32)) -> Optio
     ))
 }
 
+/// Why cuDNN refuses `case`, if the case names an algorithm: NVIDIA's table of `cudnnConvolutionFwdAlgo_t` lists what each can do, and
+/// that the direct one is not implemented.
+pub fn lacks_algorithm(message: &str, case: &Case) -> Option<String> {
+    let is_named = case.params.keys().any(|name| name.rsplit('.').next() == Some("algo"));
+    let is_lacking = is_named && message.contains("CUDNN_STATUS_NOT_SUPPORTED");
+    is_lacking.then(|| "cuDNN cannot do this with the named algorithm".to_string())
+}
+
 /// The name of the error's variant; `Other` for variants that no op returns.
 fn variant(error: &Error) -> &'static str {
     macro_rules! name_of {

@@ -7,19 +7,24 @@ use float8::F8E4M3;
 use half::{bf16, f16};
 
 use crate::case::{Case, Shared};
+use crate::ops::{sequence, threads};
 use crate::tensor::{DType, Step, Tensor as Data, Value};
 
 /// The buffer of each input that lies in one with another, by name: parts of what is uploaded once.
 pub fn shared_buffers(case: &Case, device: &Device) -> Result<BTreeMap<String, Tensor>> {
     let mut buffers = BTreeMap::new();
     for Shared { whole, parts, inside } in case.shared() {
-        #[cfg(feature = "cuda")]
-        if device.is_cuda() {
-            super::exact::hide_around(&inside, whole.shape[0], whole.dtype.size());
-        }
-        #[cfg(not(feature = "cuda"))]
-        drop(inside);
-        let whole = buffer(&whole, device)?;
+        let make = || {
+            #[cfg(feature = "cuda")]
+            if device.is_cuda() {
+                super::exact::hide_around(&inside, whole.shape[0], whole.dtype.size());
+            }
+            #[cfg(not(feature = "cuda"))]
+            drop(inside);
+            buffer(&whole, device)
+        };
+        // Those that share a buffer are inputs of one step.
+        let whole = threads::on(sequence::thread_of(case, &parts[0].0), make)?;
         for (name, start, length) in parts {
             let data = &case.inputs[&name];
             let shape = data.view.buffer_shape(&data.stored_shape());

@@ -1,4 +1,4 @@
-//! Makes a case simpler while it fails in the same way: shapes first, then views, dtypes, params, labels and values.
+//! Makes a case simpler while it fails in the same way: steps, threads and shapes first, then views, dtypes, params, labels and values.
 //!
 //! Every candidate is strictly simpler in the total order of [`Case::complexity`], so the minimizer terminates, never grows a
 //! case, and gives the same result for the same predicate. The caller decides whether a candidate fails *in the same way*,
@@ -38,6 +38,7 @@ enum Tries {
 /// Every pass, in the order in which they are tried.
 static PASSES: &[Pass] = &[
     Pass { name: "steps", tries: Cases(arguments::steps) },
+    Pass { name: "threads", tries: Cases(arguments::threads) },
     Pass { name: "sizes", tries: Cases(shapes::sizes) },
     Pass { name: "empty sizes", tries: Cases(coupled_passes::empty_sizes) },
     Pass { name: "dims", tries: Cases(shapes::dims) },

@@ -7,6 +7,7 @@ use snuffer::ops::canary::Fault;
 use snuffer::ops::{self, canary};
 use snuffer::oracle::{Evidence, Verdict, judge};
 use snuffer::outcome::{Observation, Outcome};
+use snuffer::tensor::{DType, Tensor, Value};
 
 use crate::kept::regressions;
 use crate::plan::{Test, tests};
@@ -14,6 +15,7 @@ use crate::plan::{Test, tests};
 pub const TESTS: &[Test] = tests![Simulated:
     a_report_does_not_end_the_case_and_is_a_violation_at_its_kernel,
     a_division_by_zero_is_a_fact_that_no_oracle_judges,
+    steps_in_two_threads_are_ordered_only_if_the_first_waits,
     exact_views_report_an_access_outside_the_view,
     jitter_changes_an_approximation_within_its_tolerance
 ];
@@ -53,6 +55,25 @@ fn a_division_by_zero_is_a_fact_that_no_oracle_judges(device: Device) {
         "{fact}"
     );
     assert_ne!(oracle(&verdict), "checker");
+}
+
+fn steps_in_two_threads_are_ordered_only_if_the_first_waits(device: Device) {
+    let table: &[(&[&str], &[usize], &str)] = &[
+        (&["tensor.neg", "tensor.neg"], &[], ""),
+        (&["tensor.neg", "tensor.neg"], &[0, 1], "checker"),
+        (&["tensor.neg", "tensor.neg"], &[1, 1], "checker"),
+        (&["tensor.neg", "state.synchronize"], &[1, 1], ""),
+        (&["tensor.neg", "state.synchronize"], &[1, 0], "checker"),
+        (&["tensor.neg", "state.synchronize", "tensor.neg", "state.synchronize"], &[1, 1, 2, 2], ""),
+        (&["tensor.neg", "state.synchronize", "tensor.neg", "state.synchronize"], &[1, 1, 2, 3], "checker"),
+    ];
+    for (steps, threads, expected) in table {
+        let x = Tensor::new(DType::F32, vec![2], vec![Value::Float(1.0), Value::Float(2.0)]);
+        let sequence = Case { threads: threads.to_vec(), ..Case::new("sequence") }.input("1.x", x);
+        let case = Case { steps: steps.iter().map(ToString::to_string).collect(), ..sequence };
+        let (_, verdict) = seen(&case, device, DeviceBehaviour::default());
+        assert_eq!(oracle(&verdict), *expected, "{steps:?} in {threads:?}: {verdict:?}");
+    }
 }
 
 fn exact_views_report_an_access_outside_the_view(device: Device) {

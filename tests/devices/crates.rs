@@ -18,7 +18,7 @@ pub fn compile(krate: &str, device: Device, main: &str) -> PathBuf {
     let tmp = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let folder = tmp.join("programs").join(krate);
     std::fs::create_dir_all(folder.join("src")).expect("writable");
-    let all = format!("{main}// half:: float8::");
+    let all = format!("{main}// half:: float8:: rayon::");
     let shared = Shared::of(&manifest(krate, &all, device, Candle::TESTED), device).expect("manifests");
     let Shared { manifest, lock } = shared.expect("the project's sources");
     for (file, content) in

@@ -1,8 +1,11 @@
-//! Draws sequences: steps whose inputs fit the outputs before them.
+//! Draws sequences: steps whose inputs fit the outputs before them, and their threads.
+
+use std::iter;
 
 use super::{Chain, Step};
-use crate::case::{Backward, Case};
+use crate::case::{Backward, Case, OTHER_THREADS};
 use crate::generate::Draw;
+use crate::ops::state::synchronize::SYNCHRONIZE;
 use crate::ops::state::threads::THREADS;
 use crate::ops::tensor::metadata::METADATA;
 use crate::ops::{Contract, Op, all_that};
@@ -50,7 +53,7 @@ pub fn generate(draw: &mut Draw) -> arbitrary::Result<Case> {
             let Some(old) = flowing.and_then(|name| call.inputs.remove(name)) else { continue };
             fit(&mut call, &old, *dtype, shape);
         }
-        let Some(placed) = chain.next(&Step { op, call: call.clone(), flowing }) else { continue };
+        let Some(placed) = chain.next(&Step { op, call: call.clone(), flowing, thread: 0 }) else { continue };
         let Contract::Accepts { outputs, refusal: None } = &placed.contract else { continue };
         let Some((dtype, shape)) = outputs.first() else { continue };
         // Few ops take a scalar, so a scalar is the last output.
@@ -64,9 +67,24 @@ pub fn generate(draw: &mut Draw) -> arbitrary::Result<Case> {
             break;
         }
     }
-    let mut case = Case::default().with_calls(calls);
+    let mut case = Case::default().with_calls(if draw.one_in(4)? { in_threads(draw, calls)? } else { calls });
     case.backward = draw.backward()?;
     Ok(case)
+}
+
+/// The calls in threads, each of which usually waits for its device before another thread goes on.
+fn in_threads(draw: &mut Draw, calls: Vec<Case>) -> arbitrary::Result<Vec<Case>> {
+    let waits = !draw.one_in(4)?;
+    let mut placed = Vec::new();
+    for mut call in calls {
+        let thread = draw.between(0, OTHER_THREADS)?;
+        if thread > 0 {
+            call.threads = vec![thread];
+        }
+        let wait = Case { threads: call.threads.clone(), ..Case::new(SYNCHRONIZE.name) };
+        placed.extend(iter::once(call).chain(waits.then_some(wait)));
+    }
+    Ok(placed)
 }
 
 /// One of the inputs of `call` that an output of this dtype can be: floats those that have a gradient or are compared, and integers

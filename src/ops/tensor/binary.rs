@@ -153,7 +153,13 @@ fn quotient(a: Num, b: Num) -> Num {
     if a.unit != 0.0 || b.unit != 0.0 {
         return a / b;
     }
-    if b.value == 0.0 { Num::unknown() } else { Num::exact((a.value / b.value).trunc()) }
+    let operands = [a, b];
+    // One that an open order decides leaves the quotient open, too.
+    if operands.iter().any(|number| number.indeterminate) {
+        return Num { indeterminate: true, ..Num::unknown() };
+    }
+    let is_known = operands.iter().all(|number| number.error == 0.0) && b.value != 0.0;
+    if is_known { Num::exact((a.value / b.value).trunc()) } else { Num::unknown() }
 }
 
 /// The case with `of_lhs` and `of_rhs` of its integers, so that ordinary results stay in range.

@@ -22,6 +22,19 @@ pub fn steps(case: &Case) -> Vec<Case> {
     (0..case.steps.len()).map(without).collect()
 }
 
+/// All steps in the worker's own thread, or one of them there or in an earlier one.
+pub fn threads(case: &Case) -> Vec<Case> {
+    let with = |place: usize, thread: usize| {
+        let mut case = case.clone();
+        case.threads[place] = thread;
+        case.trim_threads();
+        case
+    };
+    let one = (0..case.threads.len()).flat_map(|place| (0..case.threads[place]).map(move |thread| (place, thread)));
+    let none = Case { threads: Vec::new(), ..case.clone() };
+    std::iter::once(none).chain(one.map(|(place, thread)| with(place, thread))).collect()
+}
+
 /// Without one input or param, which may be optional.
 pub fn inputs(case: &Case) -> Vec<Case> {
     let without_input = case.inputs.keys().map(|name| {
