@@ -40,7 +40,7 @@ pub use functions::functions_of;
 pub use left_out::LeftOut;
 pub use manifest::{of_candle, of_fuzz, of_library, of_workspace};
 pub use moved::{Became, Citation, became, citations, dtypes, public_functions};
-pub use named::Named;
+pub use named::{Named, Origin};
 pub use obtain::obtain;
 pub use registry::released;
 pub use shared::Shared;

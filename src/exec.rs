@@ -39,7 +39,7 @@ use crate::ops;
 use crate::outcome::{Observation, Outcome};
 
 pub use answer::Answer;
-pub use candle_under_test::{CandleUnderTest, FIXES, fixes, from_here};
+pub use candle_under_test::{CUDNN, CandleUnderTest, FIXES, fixes, from_here};
 pub use cost::Cost;
 pub use edited_kernels::EditedKernels;
 pub use named_path::Missing;

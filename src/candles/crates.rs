@@ -56,6 +56,8 @@ pub struct Crates {
     pub own: BTreeMap<String, Crate>,
     /// What their manifests inherit.
     pub workspace: Table,
+    /// Whether they are built with the feature `cudnn`.
+    pub cudnn: bool,
 }
 
 impl Crates {
@@ -86,18 +88,19 @@ impl Crates {
                 own.remove(name);
             }
         }
-        Ok(Self { root: Some(root.to_path_buf()), version: core.unwrap_or_else(|| CANDLE.to_string()), own, workspace })
+        let version = core.unwrap_or_else(|| CANDLE.to_string());
+        Ok(Self { root: Some(root.to_path_buf()), version, own, workspace, cudnn: false })
     }
 
     /// Whether nothing differs from the release under test.
     pub fn is_release_under_test(&self) -> bool {
-        self.version == CANDLE && self.own.is_empty()
+        self.version == CANDLE && self.own.is_empty() && !self.cudnn
     }
 
     /// Whether CUDA kernels differ from those of the release under test, and nothing else of their crate does: each file is in both, and
     /// only code of kernels is another.
     pub fn differs_in_kernels_alone(&self) -> anyhow::Result<bool> {
-        let Some(own) = self.own.get(KERNELS) else { return Ok(false) };
+        let Some(own) = self.own.get(KERNELS).filter(|_| !self.cudnn) else { return Ok(false) };
         let released = Crate::read(&released(KERNELS)?)?;
         let is_kernel = |path: &str| [".cu", ".cuh", ".h"].iter().any(|end| path.ends_with(end));
         let is_same = |(path, new): (&String, &Vec<u8>), (other, old): (&String, &Vec<u8>)| {
@@ -141,6 +144,7 @@ impl Crates {
             .iter()
             .map(|(name, one)| format!("{name} {}", one.manifest))
             .chain([self.workspace.to_string()])
+            .chain(self.cudnn.then(|| "cudnn".to_string()))
             .collect();
         let files = self.own.values().flat_map(|one| &one.files).flat_map(|(path, bytes)| [path.as_bytes(), bytes]);
         digest([self.version.as_bytes()].into_iter().chain(texts.iter().map(String::as_bytes)).chain(files))

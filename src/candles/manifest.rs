@@ -113,6 +113,11 @@ pub fn executable(name: &str) -> String {
     format!("snuffer-worker-{}", name.replace('.', "-"))
 }
 
+/// The features of the library that a worker with candle's CUDA backend has.
+fn cuda_features(crates: &Crates) -> Value {
+    Value::from(vec![if crates.cudnn { "snuffer/cudnn" } else { "snuffer/cuda" }])
+}
+
 /// The manifest of the workspace `name`, whose packages are in a folder of that name, and of the worker's package. It has our profile,
 /// so that Cargo does not build dependencies again.
 pub fn of_workspace(own: &Table, crates: &Crates, name: &str) -> anyhow::Result<String> {
@@ -130,6 +135,7 @@ pub fn of_workspace(own: &Table, crates: &Crates, name: &str) -> anyhow::Result<
         ("patch".to_string(), patch(crates, &packages)),
         ("profile".to_string(), profile(own, &[])?.into()),
     ]);
+    let features = cuda_features(crates);
     Ok(format!(
         r#"[package]
 name = "{WORKER}"
@@ -138,7 +144,7 @@ edition = "2024"
 publish = false
 
 [features]
-cuda = ["snuffer/cuda"]
+cuda = {features}
 
 [dependencies]
 snuffer = {{ path = "{packages}snuffer", default-features = false, features = ["cli-dependencies", "worker"] }}
@@ -171,6 +177,8 @@ pub fn of_fuzz(own: &Table, crates: &Crates, name: &str, project: &Path) -> anyh
         let spec = dependencies[key].as_table_mut().with_context(|| format!("{key} is a path"))?;
         spec.insert("path".into(), path);
     }
+    let features = manifest["features"].as_table_mut().context("the fuzz targets have no [features]")?;
+    features.insert("cuda".into(), cuda_features(crates));
     for target in manifest["bin"].as_array_mut().context("there are fuzz targets")? {
         let source = fuzz.join(target["path"].as_str().context("a target has a file")?);
         target.as_table_mut().context("a target is a table")?.insert("path".into(), text(source));

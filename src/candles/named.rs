@@ -1,15 +1,25 @@
-//! What `--candle` names: a release, a checkout of candle's repository or a part of it, patches, or fixes.
+//! What `--candle` names: a release, a checkout of candle's repository or a part of it, patches, or fixes; with cuDNN or without.
 
 use std::path::{Path, PathBuf};
 
 use semver::Version;
 
 use super::{CRATES, Unusable};
-use crate::exec::{FIXES, fixes, from_here};
+use crate::CANDLE;
+use crate::exec::{CUDNN, FIXES, fixes, from_here};
 
 /// A candle as a person names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Named {
+pub struct Named {
+    /// Where its sources are from.
+    pub origin: Origin,
+    /// Whether it is built with its feature `cudnn`.
+    pub cudnn: bool,
+}
+
+/// Where the sources of a candle are from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Origin {
     /// A release.
     Release(Version),
     /// A folder with crates of candle in folders of their names.
@@ -23,6 +33,31 @@ pub enum Named {
 impl Named {
     /// What `text` names. Paths become absolute.
     pub fn parse(text: &str) -> Result<Self, Unusable> {
+        match text.strip_suffix(CUDNN) {
+            Some("") => Ok(Self { origin: Origin::parse(CANDLE)?, cudnn: true }),
+            Some(origin) => Ok(Self { origin: Origin::parse(origin)?, cudnn: true }),
+            None => Ok(Self { origin: Origin::parse(text)?, cudnn: false }),
+        }
+    }
+
+    /// The text that names it, from any folder.
+    pub fn text(&self) -> String {
+        self.origin.text() + if self.cudnn { CUDNN } else { "" }
+    }
+
+    /// What is built, in a line.
+    pub fn described(&self) -> String {
+        self.origin.described() + if self.cudnn { " with cuDNN" } else { "" }
+    }
+
+    /// A name for folders.
+    pub fn folder(&self) -> String {
+        self.origin.folder() + if self.cudnn { "-cudnn" } else { "" }
+    }
+}
+
+impl Origin {
+    fn parse(text: &str) -> Result<Self, Unusable> {
         if let Some(names) = fixes(text) {
             return Ok(Self::Fixes(names));
         }
@@ -48,8 +83,7 @@ impl Named {
         })
     }
 
-    /// The text that names it, from any folder.
-    pub fn text(&self) -> String {
+    fn text(&self) -> String {
         match self {
             Self::Release(version) => version.to_string(),
             Self::Tree(path) | Self::Patches(path) => path.display().to_string(),
@@ -58,17 +92,16 @@ impl Named {
         }
     }
 
-    /// What is built, in a line.
-    pub fn described(&self) -> String {
+    fn described(&self) -> String {
         match self {
             Self::Fixes(names) if names.len() > 3 => format!("candle and {} fixes", names.len()),
             _ => format!("candle {}", from_here(&self.text())),
         }
     }
 
-    /// A name for folders: the release, or the last part of the path and a digest of all of it. All fixes have one folder: from one to
-    /// the next, Cargo then builds only what differs.
-    pub fn folder(&self) -> String {
+    /// The release, or the last part of the path and a digest of all of it. All fixes have one folder: from one to the next, Cargo then
+    /// builds only what differs.
+    fn folder(&self) -> String {
         match self {
             Self::Release(version) => version.to_string(),
             Self::Fixes(_) => FIXES.to_string(),

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use anyhow::Context;
 
 use super::crates::{Crates, files};
-use super::named::{Named, patches};
+use super::named::{Named, Origin, patches};
 use super::registry::{fetch, released};
 use super::{CRATES, Unusable, fixed, write_if_new};
 use crate::CANDLE;
@@ -16,26 +16,26 @@ use crate::store::lock;
 /// The crates of the candle that `named` names. Patches are applied below `folder`, by one process at a time: each
 /// begins with the release.
 pub fn obtain(named: &Named, folder: &Path) -> anyhow::Result<Crates> {
-    match named {
-        Named::Release(version) => {
+    let own = folder.join(named.folder());
+    let crates = match &named.origin {
+        Origin::Release(version) => {
             let version = version.to_string();
-            fetch(&version, &folder.join(named.folder()).join("fetch"))?;
-            Ok(Crates { version, ..Crates::default() })
+            fetch(&version, &own.join("fetch"))?;
+            Crates { version, ..Crates::default() }
         }
-        Named::Tree(root) => Crates::read(root),
-        Named::Patches(path) => {
-            let own = folder.join(named.folder());
+        Origin::Tree(root) => Crates::read(root)?,
+        Origin::Patches(path) => {
             let (_alone, patched) = (lock(&own)?, own.join("patched"));
             apply(&patches(path), &patched)?;
-            Crates::read(&patched)
+            Crates::read(&patched)?
         }
-        Named::Fixes(names) => {
-            let own = folder.join(named.folder());
+        Origin::Fixes(names) => {
             let (_alone, patched) = (lock(&own)?, own.join("patched"));
             fixed::write(&fixed::fixes(names)?, &patched)?;
-            Crates::read(&patched)
+            Crates::read(&patched)?
         }
-    }
+    };
+    Ok(Crates { cudnn: named.cudnn, ..crates })
 }
 
 /// Applies `patches` to a copy of the release under test, in `folder`.

@@ -22,6 +22,9 @@ pub struct Predicate {
     /// Every device that shows it is of this kind.
     #[serde(default)]
     device: Option<Backend>,
+    /// One of the devices that show it is of this kind.
+    #[serde(default)]
+    among: Option<Backend>,
     /// The function or the kernel in which it fails.
     #[serde(default)]
     at: Option<String>,
@@ -100,17 +103,26 @@ impl Predicate {
             return false;
         }
         let Some(op) = ops::find(&signature.op) else { return false };
-        let device = self.device.is_none_or(|kind| devices.iter().all(|&device| kind.has(device)));
+        let device = self.device.is_none_or(|kind| devices.iter().all(|&device| kind.has(device)))
+            && self.among.is_none_or(|kind| devices.iter().any(|&device| kind.has(device)));
         let at =
             self.at.as_deref().is_none_or(|function| signature.site.spot().is_some_and(|spot| spot.name() == function));
         let wrong = self.wrong.is_empty() || self.wrong.contains(&Wrong::of(signature));
         device && at && wrong && self.is_of(op, case)
     }
 
+    /// Whether the case fits the conditions on inputs, params and sizes; `None` if it is about failures of other names.
+    pub fn fits_case(&self, sighting: &Sighting) -> Option<bool> {
+        let Sighting { signature, case, .. } = sighting;
+        let is_named = self.name.name.is_match(signature.slug());
+        is_named.then(|| ops::find(&signature.op).is_some_and(|op| self.is_of(op, case)))
+    }
+
     /// True if a call of `op` on `device` may show it: there are conditions on the case, and they hold.
     pub fn may_hold(&self, op: &Op, case: &Case, device: Device) -> bool {
         let is_given = !self.inputs.is_empty() || self.when.is_some();
-        let fits = self.name.is_of(op) && self.device.is_none_or(|kind| kind.has(device));
+        let kinds = [self.device, self.among].into_iter().flatten();
+        let fits = self.name.is_of(op) && kinds.into_iter().all(|kind| kind.has(device));
         is_given && fits && self.is_of(op, case)
     }
 

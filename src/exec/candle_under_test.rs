@@ -45,6 +45,9 @@ pub struct CandleUnderTest {
 /// How fixes of causes are named: all, or some after a colon.
 pub const FIXES: &str = "fixes";
 
+/// What follows the name of a candle that is built with its feature `cudnn`.
+pub const CUDNN: &str = "+cudnn";
+
 /// `Some(names)` for `fixes:a,b`, `Some([])` for all fixes, `None` if `named` is not `fixes`.
 pub fn fixes(named: &str) -> Option<Vec<String>> {
     let names = named.strip_prefix(FIXES).filter(|names| names.is_empty() || names.starts_with(':'))?;
@@ -86,7 +89,8 @@ impl CandleUnderTest {
 
     /// Whether it is the release under test with the fix of `cause`, if that has one.
     pub fn has_fix_of(&self, cause: &str) -> bool {
-        fixes(&self.named).is_some_and(|names| names.is_empty() || names.iter().any(|name| name == cause))
+        let origin = self.named.strip_suffix(CUDNN).unwrap_or(&self.named);
+        fixes(origin).is_some_and(|names| names.is_empty() || names.iter().any(|name| name == cause))
     }
 
     /// An op or a dtype of `case` that its workers do not have.

@@ -20,7 +20,8 @@ use crate::place;
 use crate::plan::{Test, tests};
 
 pub const TESTS: &[Test] = tests![
-    Once: a_patch_is_found_and_the_release_does_not_show_it, with_all_fixes_what_they_mend_passes_on_the_cpu
+    Once: a_patch_is_found_and_the_release_does_not_show_it, with_all_fixes_what_they_mend_passes_on_the_cpu;
+    Simulated: with_cudnn_convolutions_fail_in_ways_of_their_own
 ];
 
 fn snuffer(store: &Path, args: &str) -> Output {
@@ -134,4 +135,33 @@ fn with_all_fixes_what_they_mend_passes_on_the_cpu() {
     }
     assert!(left.is_empty(), "proofs say that these pass: {left:?}");
     assert!(mended >= 80, "only {mended} regressions are mended");
+}
+
+/// The gradient of a strided Conv1d, and sums of f16. Without cuDNN the first is wrong in other places, and the second right.
+fn with_cudnn_convolutions_fail_in_ways_of_their_own(device: Device) {
+    let tensor = |dtype: &str, shape: &str, values: &str| {
+        format!("dtype = \"{dtype}\"\nshape = {shape}\nvalues = {{ fill = {{ {values} }} }}\n")
+    };
+    let case = |head: &str, dtype: &str, [x, kernel]: [&str; 2], values: &str| {
+        let (x, kernel) = (tensor(dtype, x, values), tensor(dtype, kernel, values));
+        format!("{head}\n[inputs.x]\n{x}[inputs.kernel]\n{kernel}")
+    };
+    let strided = "op = \"tensor.conv1d\"\nbackward = \"weighted\"\n[params]\nstride = 2";
+    let shapes = ["[2, 3, 16]", "[4, 3, 3]"];
+    let noise = "constant = 0.0, noise = 3";
+    let large = ["[1, 4, 1, 1]", "[1, 4, 1, 1]"];
+    let cases = [
+        (case(strided, "f32", shapes, noise), 2, "gradient of kernel"),
+        (case("op = \"tensor.conv2d\"", "f16", ["[1, 4100, 1, 1]", "[1, 4100, 1, 1]"], "constant = 1.0"), 2, "2048"),
+        (case("op = \"tensor.conv2d\"", "f32", large, noise), 0, "pass"),
+    ];
+    let folder = tempfile::tempdir().expect("a folder");
+    for (case, expected, said) in cases {
+        let path = folder.path().join("case.toml");
+        fs::write(&path, &case).expect("writable");
+        let replayed = snuffer(folder.path(), &format!("replay {} --device {device} --candle +cudnn", path.display()));
+        let shown = text(&replayed.stdout) + &text(&replayed.stderr);
+        assert_eq!(code(&replayed), expected, "{shown}");
+        assert!(shown.contains(said), "{said}: {shown}");
+    }
 }

@@ -1,11 +1,12 @@
 //! Another candle: what `--candle` names, how it is read, and what of the suite is built with it.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use snuffer::CANDLE;
 use snuffer::candles::{
-    CompileError, Crates, LeftOut, Named, errors, obtain, of_candle, of_fuzz, of_library, of_workspace, released,
+    CompileError, Crates, LeftOut, Named, Origin, errors, obtain, of_candle, of_fuzz, of_library, of_workspace,
+    released,
 };
 use snuffer::case::Case;
 use snuffer::device::Device;
@@ -55,12 +56,15 @@ fn checkout() -> TempDir {
 fn a_name_is_a_release_a_checkout_or_patches() {
     let text = |path: &Path| path.display().to_string();
     let (checkout, patches) = (checkout(), tree(&[("b.patch", ""), ("a.diff", "")]));
-    let parse = |text: &str| Named::parse(text);
-    assert_eq!(parse("0.11.0").expect("a release"), Named::Release("0.11.0".parse().expect("a version")));
-    assert_eq!(parse(&text(checkout.path())).expect("a checkout"), Named::Tree(checkout.path().into()));
-    assert_eq!(parse(&text(patches.path())).expect("patches"), Named::Patches(patches.path().into()));
+    let parse = |text: &str| Named::parse(text).map(|named| (named.origin, named.cudnn));
+    let release = |version: &str| Origin::Release(version.parse().expect("a version"));
+    assert_eq!(parse("0.11.0").expect("a release"), (release("0.11.0"), false));
+    assert_eq!(parse("0.11.0+cudnn").expect("a release"), (release("0.11.0"), true));
+    assert_eq!(parse("+cudnn").expect("the release under test"), (release(CANDLE), true));
+    assert_eq!(parse(&text(checkout.path())).expect("a checkout"), (Origin::Tree(checkout.path().into()), false));
+    assert_eq!(parse(&text(patches.path())).expect("patches"), (Origin::Patches(patches.path().into()), false));
     let one = patches.path().join("b.patch");
-    assert_eq!(parse(&text(&one)).expect("a patch"), Named::Patches(one));
+    assert_eq!(parse(&text(&one)).expect("a patch"), (Origin::Patches(one), false));
     let empty = tempfile::tempdir().expect("a folder");
     for (typed, says) in
         [("0.11", "neither a release"), ("nowhere", "neither a release"), (&text(empty.path()), "name a checkout")]
@@ -68,7 +72,7 @@ fn a_name_is_a_release_a_checkout_or_patches() {
         let refused = parse(typed).expect_err("names nothing").to_string();
         assert!(refused.contains(says), "{typed}: {refused}");
     }
-    let folder = |path: &str| Named::Tree(PathBuf::from(path)).folder();
+    let folder = |path: &str| Named { origin: Origin::Tree(path.into()), cudnn: false }.folder();
     assert!(folder("/a/my candle").starts_with("my-candle-") && folder("/a/candle") != folder("/b/candle"));
 }
 
@@ -114,6 +118,8 @@ fn what_is_as_released_is_the_release_under_test() {
     assert!(patched.own["candle-nn"].files["src/lib.rs"].starts_with(b"// Patched.\n"));
     let own = Named::parse(CANDLE).expect("a release");
     assert!(obtain(&own, work.path()).expect("a release").is_release_under_test());
+    let with_cudnn = obtain(&Named { cudnn: true, ..own }, work.path()).expect("a release");
+    assert!(!with_cudnn.is_release_under_test(), "it has workers of its own");
 }
 
 #[test]

@@ -7,8 +7,8 @@ use std::process::Command;
 use std::sync::Arc;
 
 use semver::Version;
-use snuffer::candles::Named;
 use snuffer::candles::fixed::{self, Fixes, diff, digest_of, edited, places, source};
+use snuffer::candles::{Named, Origin};
 use snuffer::causes::{Edit, Fix};
 use snuffer::device::Device;
 use snuffer::exec::CandleUnderTest;
@@ -125,7 +125,7 @@ fn an_edit_without_one_place_is_a_line_that_says_so() {
 fn fixes_are_named_like_a_candle() {
     for (typed, names) in [("fixes", vec![]), ("fixes:a", vec!["a"]), ("fixes:a,b", vec!["a", "b"])] {
         let named = Named::parse(typed).expect("fixes");
-        assert_eq!(named, Named::Fixes(names.into_iter().map(ToString::to_string).collect()));
+        assert_eq!(named.origin, Origin::Fixes(names.into_iter().map(ToString::to_string).collect()));
         assert_eq!((named.text().as_str(), named.folder().as_str()), (typed, "fixes"));
     }
     let problem = Named::parse("fixed").expect_err("neither").to_string();

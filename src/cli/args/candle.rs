@@ -16,7 +16,7 @@ use crate::tensor::DType;
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct CandleArg {
     /// Test this candle instead: a release such as `0.11.0`, a checkout or some of its crates, a folder of patches, or `fixes`
-    /// (`fixes:NAME,NAME` for some). Its workers are built once, in minutes.
+    /// (`fixes:NAME,NAME` for some). `+cudnn` at the end, or alone, builds it with cuDNN. Its workers are built once, in minutes.
     #[arg(long = "candle", help_heading = "Candle under test", id = "candle", value_name = "WHAT")]
     pub named: Option<String>,
 }

@@ -7,8 +7,9 @@ use crate::objects::codes::Code;
 use crate::objects::driver::Driver;
 use crate::objects::libraries::dnn::Description;
 use crate::objects::libraries::dnn::convolution::{Epilogue, Operands};
-use crate::objects::libraries::element::Element;
+use crate::objects::libraries::element::{Element, Numbers};
 use crate::objects::process::call;
+use half::f16;
 use std::ffi::c_void;
 
 /// The addresses of the operands, and the workspace with its bytes.
@@ -26,6 +27,7 @@ struct Checked {
     /// The bytes that are used, and where.
     workspace: (u64, u64),
     element: Element,
+    sums: Numbers,
 }
 
 impl Checked {
@@ -35,10 +37,10 @@ impl Checked {
         if wanted > 0 && (to.workspace.0 == 0 || to.workspace.1 < wanted) {
             return Err(BAD_PARAM);
         }
-        let Problem { x, w, y, geometry, groups, element, .. } = problem;
+        let Problem { x, w, y, geometry, groups, element, sums } = problem;
         let (x, w, y) = (at("x", to.x, x)?, at("w", to.w, w)?, at("y", to.y, y)?);
         let operands = Operands { x, w, y, geometry, groups };
-        Ok(Self { operands, workspace: (to.workspace.0, wanted as u64), element })
+        Ok(Self { operands, workspace: (to.workspace.0, wanted as u64), element, sums })
     }
 
     /// What is accessed; the results are those with these addresses.
@@ -76,9 +78,10 @@ pub unsafe extern "C" fn cudnnConvolutionForward(
         let accesses = checked.accesses(y);
         submit(driver, handle, accesses, move |device| {
             use_workspace(device, checked.workspace)?;
-            match checked.element {
-                Element::F64 => checked.operands.forward(device, factors),
-                _ => checked.operands.forward(device, factors.map(|factor| factor as f32)),
+            match checked.sums {
+                Numbers::F16 => checked.operands.forward(device, factors.map(f16::from_f64)),
+                Numbers::F32 => checked.operands.forward(device, factors.map(|factor| factor as f32)),
+                Numbers::F64 => checked.operands.forward(device, factors),
             }
         })
     })
@@ -111,9 +114,10 @@ pub unsafe extern "C" fn cudnnConvolutionBackwardData(
         let accesses = checked.accesses(dx);
         submit(driver, handle, accesses, move |device| {
             use_workspace(device, checked.workspace)?;
-            match checked.element {
-                Element::F64 => checked.operands.backward_data(device, factors),
-                _ => checked.operands.backward_data(device, factors.map(|factor| factor as f32)),
+            match checked.sums {
+                Numbers::F16 => checked.operands.backward_data(device, factors.map(f16::from_f64)),
+                Numbers::F32 => checked.operands.backward_data(device, factors.map(|factor| factor as f32)),
+                Numbers::F64 => checked.operands.backward_data(device, factors),
             }
         })
     })
@@ -146,9 +150,10 @@ pub unsafe extern "C" fn cudnnConvolutionBackwardFilter(
         let accesses = checked.accesses(dw);
         submit(driver, handle, accesses, move |device| {
             use_workspace(device, checked.workspace)?;
-            match checked.element {
-                Element::F64 => checked.operands.backward_filter(device, factors),
-                _ => checked.operands.backward_filter(device, factors.map(|factor| factor as f32)),
+            match checked.sums {
+                Numbers::F16 => checked.operands.backward_filter(device, factors.map(f16::from_f64)),
+                Numbers::F32 => checked.operands.backward_filter(device, factors.map(|factor| factor as f32)),
+                Numbers::F64 => checked.operands.backward_filter(device, factors),
             }
         })
     })
@@ -200,12 +205,16 @@ pub unsafe extern "C" fn cudnnConvolutionBiasActivationForward(
         submit(driver, handle, accesses, move |device| {
             use_workspace(device, checked.workspace)?;
             let (operands, z, bias) = (&checked.operands, z.clone(), bias.clone());
-            match checked.element {
-                Element::F64 => operands.forward_with(device, alpha, &Epilogue { z, factor, bias, activation }),
-                _ => {
+            match checked.sums {
+                Numbers::F16 => {
+                    let (alpha, factor) = (f16::from_f64(alpha), f16::from_f64(factor));
+                    operands.forward_with(device, alpha, &Epilogue { z, factor, bias, activation })
+                }
+                Numbers::F32 => {
                     let (alpha, factor) = (alpha as f32, factor as f32);
                     operands.forward_with(device, alpha, &Epilogue { z, factor, bias, activation })
                 }
+                Numbers::F64 => operands.forward_with(device, alpha, &Epilogue { z, factor, bias, activation }),
             }
         })
     })

@@ -7,7 +7,7 @@ use crate::objects::codes::Code;
 use crate::objects::driver::Driver;
 use crate::objects::libraries::dnn::geometry::Geometry;
 use crate::objects::libraries::dnn::{Convolution, Description, Layout};
-use crate::objects::libraries::element::Element;
+use crate::objects::libraries::element::{Element, Numbers};
 
 /// A convolution with its operands' layouts, which fit.
 pub(super) struct Problem {
@@ -18,8 +18,8 @@ pub(super) struct Problem {
     pub(super) groups: usize,
     /// Of all three operands.
     pub(super) element: Element,
-    /// Whether sums have the operands' type and not that of floats.
-    is_narrow: bool,
+    /// What sums are of: floats, unless the operands are doubles, or halves whose sums are to be halves.
+    pub(super) sums: Numbers,
 }
 
 /// Handles of the descriptors of a convolution.
@@ -74,9 +74,13 @@ impl Problem {
             return Err(NOT_SUPPORTED);
         }
         let element = element(&x, &w, &y, compute)?;
-        let is_narrow = element == Element::F16 && compute != 0;
+        let sums = match compute {
+            0 => Numbers::F32,
+            1 => Numbers::F64,
+            _ => Numbers::F16,
+        };
         let geometry = Geometry { input, window, output, steps, flipped };
-        Ok(Self { x, w, y, geometry, groups, element, is_narrow })
+        Ok(Self { x, w, y, geometry, groups, element, sums })
     }
 
     /// The bytes of workspace that a method wants; an error if it cannot do this convolution. How many the real library wants is not
@@ -86,7 +90,8 @@ impl Problem {
         let size = self.element.size() as usize;
         let all = |sizes: &[usize], n: usize| sizes.iter().all(|&size| size == n);
         let (in_plane, is_plain) = (window.len() == 2, all(&steps.strides, 1) && all(&steps.dilations, 1));
-        let is_single = matches!(self.element, Element::F32 | Element::F16) && !self.is_narrow;
+        let is_narrow = self.sums == Numbers::F16;
+        let is_single = matches!(self.element, Element::F32 | Element::F16) && !is_narrow;
         // The transformed operands.
         let transformed = 8 * (self.x.count() + self.w.count() + self.y.count());
         let taps: usize = window.iter().product();
@@ -99,10 +104,10 @@ impl Problem {
                 (all(&steps.dilations, 1) && in_plane, size * self.w.dims[1] * taps * places)
             }
             Method::Fourier => (is_single && in_plane && is_plain && (0..2).all(is_small), transformed),
-            Method::FourierOfTiles => (!self.is_narrow && self.element != Element::Bf16 && is_plain, transformed),
+            Method::FourierOfTiles => (!is_narrow && self.element != Element::Bf16 && is_plain, transformed),
             Method::Winograd => (is_single && in_plane && is_plain && all(window, 3), transformed),
             Method::WinogradInSteps => {
-                let fits = all(window, 3) || all(window, 5) && !self.is_narrow;
+                let fits = all(window, 3) || all(window, 5) && !is_narrow;
                 let has_type = matches!(self.element, Element::F32 | Element::F16);
                 (has_type && in_plane && is_plain && fits, transformed)
             }

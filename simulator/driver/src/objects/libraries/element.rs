@@ -34,6 +34,14 @@ impl Element {
     }
 }
 
+/// The number types in which a library computes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Numbers {
+    F16,
+    F32,
+    F64,
+}
+
 /// A number type in which a product is computed.
 pub trait Real: Copy + Default + PartialOrd + Add<Output = Self> + Mul<Output = Self> {
     /// One.
@@ -48,6 +56,33 @@ pub trait Real: Copy + Default + PartialOrd + Add<Output = Self> + Mul<Output = 
     fn read(element: Element, bytes: &[u8], to: &mut Vec<Self>);
     /// Rounds the numbers to elements, as many as the bytes have room for.
     fn write(element: Element, from: &[Self], bytes: &mut [u8]);
+}
+
+impl Real for f16 {
+    const ONE: Self = Self::ONE;
+
+    fn gelu(self) -> Self {
+        Self::from_f64(self.to_f64().gelu())
+    }
+
+    fn fused(self, factor: Self, sum: Self) -> Self {
+        Self::from_f64(self.to_f64().mul_add(factor.to_f64(), sum.to_f64()))
+    }
+
+    fn cut_off(self, factor: Self, sum: Self) -> Self {
+        self.fused(factor, sum)
+    }
+
+    fn read(element: Element, bytes: &[u8], to: &mut Vec<Self>) {
+        let mut wide = Vec::new();
+        f32::read(element, bytes, &mut wide);
+        to.extend(wide.into_iter().map(Self::from_f32));
+    }
+
+    fn write(element: Element, from: &[Self], bytes: &mut [u8]) {
+        let wide: Vec<f32> = from.iter().map(|x| x.to_f32()).collect();
+        f32::write(element, &wide, bytes);
+    }
 }
 
 impl Real for f32 {

@@ -9,11 +9,6 @@ use crate::objects::libraries::dnn::tensor::{Tensor, either};
 use crate::objects::libraries::element::Real;
 use simulator::{Device, Fault, jitter};
 
-/// A number type in which convolutions are computed.
-pub trait Number: Real + From<f32> {}
-
-impl<T: Real + From<f32>> Number for T {}
-
 /// The operands of a convolution. Each of the three may be the result.
 #[derive(Debug, Clone)]
 pub struct Operands {
@@ -56,7 +51,7 @@ impl Operands {
     }
 
     /// `y = alpha * (x over w) + beta * y`.
-    pub fn forward<T: Number>(&self, device: &mut Device, factors: [T; 2]) -> Result<(), Fault> {
+    pub fn forward<T: Real>(&self, device: &mut Device, factors: [T; 2]) -> Result<(), Fault> {
         let sizes = self.sizes();
         let w = Known::read(&self.w, device)?;
         for image in 0..self.x.dims[0] {
@@ -68,7 +63,7 @@ impl Operands {
     }
 
     /// `y = activation(alpha * (x over w) + factor * z + bias)`.
-    pub fn forward_with<T: Number>(&self, device: &mut Device, alpha: T, also: &Epilogue<T>) -> Result<(), Fault>
+    pub fn forward_with<T: Real>(&self, device: &mut Device, alpha: T, also: &Epilogue<T>) -> Result<(), Fault>
     where
         f64: From<T>,
     {
@@ -101,7 +96,7 @@ impl Operands {
     }
 
     /// The gradient of the input: `x = alpha * (y over w, backwards) + beta * x`.
-    pub fn backward_data<T: Number>(&self, device: &mut Device, factors: [T; 2]) -> Result<(), Fault> {
+    pub fn backward_data<T: Real>(&self, device: &mut Device, factors: [T; 2]) -> Result<(), Fault> {
         let sizes = self.sizes();
         let w = Known::read(&self.w, device)?;
         for image in 0..self.x.dims[0] {
@@ -113,7 +108,7 @@ impl Operands {
     }
 
     /// The gradient of the filter: `w = alpha * (x times y, of all images) + beta * w`.
-    pub fn backward_filter<T: Number>(&self, device: &mut Device, factors: [T; 2]) -> Result<(), Fault> {
+    pub fn backward_filter<T: Real>(&self, device: &mut Device, factors: [T; 2]) -> Result<(), Fault> {
         let sizes = self.sizes();
         let (mut sums, mut undefined) = (vec![T::default(); self.w.count()], None);
         let images = self.x.dims[0];
@@ -135,7 +130,7 @@ struct Known<T> {
     undefined: Option<Vec<bool>>,
 }
 
-impl<T: Number> Known<T> {
+impl<T: Real> Known<T> {
     fn read(tensor: &Tensor, device: &mut Device) -> Result<Self, Fault> {
         let undefined = tensor.undefined(device);
         Ok(Self { values: tensor.read(device)?, undefined })
@@ -143,7 +138,7 @@ impl<T: Number> Known<T> {
 
     /// One for each element that was never written, else zero.
     fn mask(&self) -> Option<Vec<T>> {
-        let one = |&flag: &bool| if flag { T::from(1.0) } else { T::default() };
+        let one = |&flag: &bool| if flag { T::ONE } else { T::default() };
         self.undefined.as_ref().map(|flags| flags.iter().map(one).collect())
     }
 }
@@ -151,13 +146,13 @@ impl<T: Number> Known<T> {
 impl Sizes {
     /// The result of a sum of products of both operands, and which of its elements depend on one that was never written: those
     /// for which the same sum, of ones at such elements, is not zero.
-    fn both<T: Number>(
+    fn both<T: Real>(
         &self,
         a: &Known<T>,
         b: &Known<T>,
         sum: impl Fn(&Self, &[T], &[T]) -> Vec<T>,
     ) -> (Vec<T>, Option<Vec<bool>>) {
-        let ones = |known: &Known<T>| vec![T::from(1.0); known.values.len()];
+        let ones = |known: &Known<T>| vec![T::ONE; known.values.len()];
         let flags = |sums: Vec<T>| sums.iter().map(|&sum| sum != T::default()).collect();
         let of_a = a.mask().map(|mask| flags(sum(self, &mask, &ones(b))));
         let of_b = b.mask().map(|mask| flags(sum(self, &ones(a), &mask)));
@@ -165,7 +160,7 @@ impl Sizes {
     }
 
     /// The output. With jitter, terms are added in another order and as several partial sums.
-    fn outputs<T: Number>(&self, x: &[T], w: &[T]) -> Vec<T> {
+    fn outputs<T: Real>(&self, x: &[T], w: &[T]) -> Vec<T> {
         let Self { way, channels: [inputs, outputs], places: [size, to], .. } = self;
         let mut y = vec![T::default(); self.groups * outputs * to];
         let (parts, mut partial) = (jitter::partial_sums(), vec![T::default(); way.width]);
@@ -189,7 +184,7 @@ impl Sizes {
     }
 
     /// The gradient of the input.
-    fn inputs<T: Number>(&self, y: &[T], w: &[T]) -> Vec<T> {
+    fn inputs<T: Real>(&self, y: &[T], w: &[T]) -> Vec<T> {
         let Self { way, channels: [inputs, outputs], places: [size, to], .. } = self;
         let mut x = vec![T::default(); self.groups * inputs * size];
         for (at, x) in x.chunks_exact_mut(*size).enumerate() {
@@ -209,7 +204,7 @@ impl Sizes {
     }
 
     /// The gradient of the filter.
-    fn weights<T: Number>(&self, x: &[T], y: &[T]) -> Vec<T> {
+    fn weights<T: Real>(&self, x: &[T], y: &[T]) -> Vec<T> {
         let Self { way, channels: [inputs, outputs], places: [size, to], .. } = self;
         let mut w = vec![T::default(); self.groups * outputs * inputs * way.taps];
         for (at, w) in w.chunks_exact_mut(way.taps).enumerate() {
@@ -228,7 +223,7 @@ impl Sizes {
 
 impl Way {
     /// Adds the stretch of a channel of the input, times a factor, to a row of the output.
-    fn add<T: Number>(&self, row: &mut [T], x: &[T], stretch: Stretch, factor: T) {
+    fn add<T: Real>(&self, row: &mut [T], x: &[T], stretch: Stretch, factor: T) {
         let sums = row[stretch.output..][..stretch.length].iter_mut();
         let x = &x[stretch.input..];
         // Without steps, compilers vectorize it.
