@@ -254,7 +254,13 @@ pub fn cause_of<'a>(causes: &'a [RootCause], sighting: &Sighting) -> Option<&'a 
     let is_fixed =
         |cause: &RootCause| cause.is_proven() && sighting.candle.is_some_and(|candle| candle.has_fix_of(&cause.name));
     let open: Vec<&RootCause> = causes.iter().filter(|cause| !is_fixed(cause)).collect();
-    let proven: Vec<&RootCause> = open.iter().copied().filter(|cause| cause.mends(&failure)).collect();
+    // Two causes may have failures of one name, whose cases tell them apart.
+    let is_of_another = |cause: &RootCause| {
+        let mut fits = cause.shown_by.iter().filter_map(|predicate| predicate.fits_case(sighting)).peekable();
+        fits.peek().is_some() && !fits.any(|fits| fits)
+    };
+    let is_mended = |cause: &&RootCause| cause.mends(&failure) && !is_of_another(cause);
+    let proven: Vec<&RootCause> = open.iter().copied().filter(is_mended).collect();
     match proven.first() {
         Some(first) => shown(proven.iter().copied(), sighting).or(Some(first)),
         None => shown(open, sighting),
