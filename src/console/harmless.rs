@@ -29,14 +29,14 @@ pub fn harmless(text: &str) -> Cow<'_, str> {
 /// How much of a line of an error is shown.
 const LONGEST: usize = 2000;
 
-/// The same for errors: a line that quotes a huge text is cut.
+/// The same for errors: a line that quotes a huge text is cut, once it has its escapes.
 pub fn short_and_harmless(text: &str) -> String {
     let cut = |line: &str| match line.char_indices().nth(LONGEST) {
         Some((end, _)) => format!("{}…", &line[..end]),
         None => line.to_string(),
     };
-    let lines: Vec<String> = text.split('\n').map(cut).collect();
-    harmless(&lines.join("\n")).into_owned()
+    let lines: Vec<String> = harmless(text).split('\n').map(cut).collect();
+    lines.join("\n")
 }
 
 /// Whether a terminal may do something else than show this character: a control character, or one that reverses the direction.

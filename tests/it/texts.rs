@@ -28,6 +28,8 @@ fn a_long_line_of_an_error_is_cut() {
     let long = "ä".repeat(10 * 2000);
     let shown = short_and_harmless(&format!("first\n{long}\nlast"));
     assert_eq!(shown, format!("first\n{}…\nlast", "ä".repeat(2000)));
+    let escaped = short_and_harmless(&"\0".repeat(2000));
+    assert!(escaped.chars().count() <= 2001 && escaped.starts_with("\\u0000"), "{escaped}");
 }
 
 #[test]
