@@ -56,7 +56,7 @@ pub struct Crates {
     pub own: BTreeMap<String, Crate>,
     /// What their manifests inherit.
     pub workspace: Table,
-    /// Whether they are built with the feature `cudnn`.
+    /// True if they are built with the feature `cudnn`.
     pub cudnn: bool,
 }
 

@@ -13,7 +13,7 @@ use crate::exec::{CUDNN, FIXES, fixes, from_here};
 pub struct Named {
     /// Where its sources are from.
     pub origin: Origin,
-    /// Whether it is built with its feature `cudnn`.
+    /// True if it is built with its feature `cudnn`.
     pub cudnn: bool,
 }
 
@@ -45,7 +45,7 @@ impl Named {
         self.origin.text() + if self.cudnn { CUDNN } else { "" }
     }
 
-    /// What is built, in a line.
+    /// A line about the candle that is built.
     pub fn described(&self) -> String {
         self.origin.described() + if self.cudnn { " with cuDNN" } else { "" }
     }

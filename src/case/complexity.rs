@@ -21,8 +21,8 @@ pub struct Complexity {
 }
 
 impl Case {
-    /// The complexity of this case, which the minimizer reduces: steps, threads and shapes first, then views, dtypes, the backward pass, params, and
-    /// values.
+    /// The complexity of this case, which the minimizer reduces: steps, threads and shapes first, then views, dtypes, the backward pass,
+    /// params, and values.
     pub fn complexity(&self) -> Complexity {
         let mut complexity = Complexity::default();
         for tensor in self.inputs.values() {

@@ -111,7 +111,7 @@ impl Predicate {
         device && at && wrong && self.is_of(op, case)
     }
 
-    /// Whether the case fits the conditions on inputs, params and sizes; `None` if it is about failures of other names.
+    /// True if the name matches and the conditions on inputs, params and sizes hold; `None` if the name does not match.
     pub fn fits_case(&self, sighting: &Sighting) -> Option<bool> {
         let Sighting { signature, case, .. } = sighting;
         let is_named = self.name.name.is_match(signature.slug());
@@ -121,8 +121,8 @@ impl Predicate {
     /// True if a call of `op` on `device` may show it: there are conditions on the case, and they hold.
     pub fn may_hold(&self, op: &Op, case: &Case, device: Device) -> bool {
         let is_given = !self.inputs.is_empty() || self.when.is_some();
-        let kinds = [self.device, self.among].into_iter().flatten();
-        let fits = self.name.is_of(op) && kinds.into_iter().all(|kind| kind.has(device));
+        let mut kinds = [self.device, self.among].into_iter().flatten();
+        let fits = self.name.is_of(op) && kinds.all(|kind| kind.has(device));
         is_given && fits && self.is_of(op, case)
     }
 

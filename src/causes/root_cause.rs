@@ -259,8 +259,8 @@ pub fn cause_of<'a>(causes: &'a [RootCause], sighting: &Sighting) -> Option<&'a 
         let mut fits = cause.shown_by.iter().filter_map(|predicate| predicate.fits_case(sighting)).peekable();
         fits.peek().is_some() && !fits.any(|fits| fits)
     };
-    let is_mended = |cause: &&RootCause| cause.mends(&failure) && !is_of_another(cause);
-    let proven: Vec<&RootCause> = open.iter().copied().filter(is_mended).collect();
+    let passes_with_fix = |cause: &&RootCause| cause.mends(&failure) && !is_of_another(cause);
+    let proven: Vec<&RootCause> = open.iter().copied().filter(passes_with_fix).collect();
     match proven.first() {
         Some(first) => shown(proven.iter().copied(), sighting).or(Some(first)),
         None => shown(open, sighting),

@@ -45,7 +45,7 @@ pub struct CandleUnderTest {
 /// How fixes of causes are named: all, or some after a colon.
 pub const FIXES: &str = "fixes";
 
-/// What follows the name of a candle that is built with its feature `cudnn`.
+/// The suffix that asks for a candle built with its feature `cudnn`.
 pub const CUDNN: &str = "+cudnn";
 
 /// `Some(names)` for `fixes:a,b`, `Some([])` for all fixes, `None` if `named` is not `fixes`.

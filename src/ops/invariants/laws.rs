@@ -33,7 +33,7 @@ pub enum Law {
     Standardized,
     /// Those of a row of finite numbers add up to 1: themselves, or if `logarithms` their exponentials.
     AddsUpToOne {
-        /// Whether they are logarithms of probabilities.
+        /// True if the results are logarithms of probabilities.
         logarithms: bool,
     },
     /// It is in the range that its group of finite numbers of `x` allows.
@@ -101,7 +101,7 @@ fn slack(dtype: DType, size: f64) -> f64 {
     8.0 * dtype.unit_roundoff() * size + dtype.smallest()
 }
 
-/// Whether targets are not probabilities: their losses have both signs, and overflow to infinities of both.
+/// True if a target is not a probability: the losses then have both signs, and overflow to either infinity.
 fn is_improbable(case: &Case) -> bool {
     let is_probability = |target: &Tensor| target.floats().iter().all(|p| (0.0..=1.0).contains(p));
     case.op == "loss.binary_cross_entropy_with_logit" && !case.tensor("target").is_some_and(is_probability)

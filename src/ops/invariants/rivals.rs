@@ -50,7 +50,7 @@ struct Rivals {
     share: Share,
 }
 
-/// What is wrong with the `gradients` of rivals: the input, and a sentence about it.
+/// The first input whose rivals share their gradient wrongly, and a sentence about it.
 pub fn broken_shares(case: &Case, gradients: &BTreeMap<String, Tensor>) -> Option<(&'static str, String)> {
     let lists: BTreeMap<&str, Vec<f64>> = gradients.iter().map(|(name, grad)| (name.as_str(), grad.floats())).collect();
     let is_plain = |name: &str| case.tensor(name).is_some_and(|tensor| tensor.view.broadcast.is_empty());
@@ -81,7 +81,7 @@ pub fn broken_shares(case: &Case, gradients: &BTreeMap<String, Tensor>) -> Optio
     })
 }
 
-/// Whether each element of the output has its own weight in what is differentiated.
+/// True if the backward pass starts from a sum in which each element of the output has its own weight.
 fn is_weighted(case: &Case) -> bool {
     let is_scalar = case.text("form") == "all"
         || case.op.starts_with("tensor.m") && case.inputs.values().all(|x| x.shape.is_empty());

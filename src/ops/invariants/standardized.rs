@@ -1,4 +1,4 @@
-//! What holds of numbers less their mean, over their standard deviation, whatever the roundings: how large they are, alone and together.
+//! Bounds on standardized numbers, which hold whatever the roundings: on each of them, and on the mean square of a group.
 
 use crate::case::Case;
 use crate::tensor::{DType, Tensor, index_of};

@@ -40,7 +40,7 @@ impl Group {
         if bound.abs() > self.dtype.max() { f64::INFINITY.copysign(bound) } else { bound }
     }
 
-    /// What hardware that flushes subnormal numbers to zero may lose.
+    /// The most that hardware loses when it flushes a subnormal number to zero.
     fn flushed(&self) -> f64 {
         if self.dtype == DType::F64 { f64::MIN_POSITIVE } else { f64::from(f32::MIN_POSITIVE) }
     }

@@ -18,7 +18,7 @@ pub(super) struct Problem {
     pub(super) groups: usize,
     /// Of all three operands.
     pub(super) element: Element,
-    /// What sums are of: floats, unless the operands are doubles, or halves whose sums are to be halves.
+    /// The type in which it sums, as the program asks for it.
     pub(super) sums: Numbers,
 }
 
