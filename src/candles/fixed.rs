@@ -1,5 +1,6 @@
 //! The release under test with fixes of root causes: copies of its crates in which each edit has found its place.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::path::Path;
@@ -102,7 +103,7 @@ pub fn source(file: &str) -> Result<String, Unusable> {
 
 /// `text` with the edits, each with the name of its cause.
 pub fn edited(file: &str, text: &str, edits: &[(&str, &Edit)]) -> Result<String, Unusable> {
-    let mut lines: Vec<&str> = text.lines().collect();
+    let mut lines: Vec<Cow<str>> = text.lines().map(Cow::Borrowed).collect();
     let mut placed: Vec<(Range<usize>, &str, &Edit)> = Vec::new();
     for (cause, edit) in edits {
         let problem = |problem: String| Unusable(format!("the fix of {cause}: {problem}"));
@@ -118,9 +119,9 @@ pub fn edited(file: &str, text: &str, edits: &[(&str, &Edit)]) -> Result<String,
     }
     for (range, cause, edit) in placed.into_iter().rev() {
         let new = edit.result(&lines[range.clone()]).map_err(|why| Unusable(format!("the fix of {cause}: {why}")))?;
-        lines.splice(range, new);
+        lines.splice(range, new.into_iter().map(Cow::Owned));
     }
-    Ok(lines.join("\n") + "\n")
+    Ok(lines.join("\n") + if text.ends_with('\n') { "\n" } else { "" })
 }
 
 /// The lines of `text` that `edit` replaces: the only ones in its function that have its hash.

@@ -1,5 +1,7 @@
 //! A fix: edits of candle's crates, without a line of candle. A place and a hash name the lines that an edit replaces.
 
+use std::borrow::Cow;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -24,7 +26,7 @@ pub struct Edit {
     pub lines: usize,
     /// A hash of these lines without their indentation.
     pub hash: String,
-    /// The new lines. A line `{0}` is the first of the replaced lines, as it is.
+    /// The new lines. A line `{0}` is the first of the replaced lines, as it is, or indented as far as the `{0}` if that is.
     pub with: String,
 }
 
@@ -49,22 +51,28 @@ impl Fix {
 
 impl Edit {
     /// The lines that stand in place of `replaced`. An error is a line that it does not have.
-    pub fn result<'a>(&'a self, replaced: &[&'a str]) -> Result<Vec<&'a str>, String> {
-        let line = |line: &'a str| match placeholder(line) {
-            None => Ok(line),
-            Some(number) => replaced.get(number).copied().ok_or_else(|| {
+    pub fn result(&self, replaced: &[Cow<str>]) -> Result<Vec<String>, String> {
+        let line = |line: &str| {
+            let Some((indentation, number)) = placeholder(line) else { return Ok(line.to_string()) };
+            let stays = replaced.get(number).ok_or_else(|| {
                 format!("`{{{number}}}` in the edit of {} is not one of the {} lines", self.file, self.lines)
-            }),
+            })?;
+            Ok(match indentation {
+                "" => stays.to_string(),
+                _ => indentation.to_string() + stays.trim_start(),
+            })
         };
         self.with.lines().map(line).collect()
     }
 }
 
-/// The line that stands for the replaced line `number`.
-pub fn kept(number: usize) -> String {
-    format!("{{{number}}}")
+/// The line that stands for the replaced line `number` with an indentation, or with its own if that is empty.
+pub fn kept(number: usize, indentation: &str) -> String {
+    format!("{indentation}{{{number}}}")
 }
 
-fn placeholder(line: &str) -> Option<usize> {
-    line.strip_prefix('{')?.strip_suffix('}')?.parse().ok()
+/// The indentation and the number of such a line.
+fn placeholder(line: &str) -> Option<(&str, usize)> {
+    let (indentation, rest) = line.split_at(line.len() - line.trim_start().len());
+    Some((indentation, rest.strip_prefix('{')?.strip_suffix('}')?.parse().ok()?))
 }

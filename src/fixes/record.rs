@@ -70,8 +70,7 @@ pub fn edits(file: &str, old: &str, new: &str) -> Result<Vec<Edit>, Unusable> {
     };
     let edits: Vec<Edit> = hunks.into_iter().map(edit).collect();
     let named: Vec<(&str, &Edit)> = edits.iter().map(|edit| ("this copy", edit)).collect();
-    let plain = |text: &str| text.lines().map(|line| line.trim().to_string()).collect::<Vec<_>>();
-    if plain(&edited(file, old, &named)?) != plain(new) {
+    if !edited(file, old, &named)?.lines().eq(new.lines()) {
         return Err(Unusable(format!("the edits of {file} cannot be told apart; change fewer lines in one place")));
     }
     Ok(edits)
@@ -108,11 +107,17 @@ fn replacement(ops: &[DiffOp], range: &Range<usize>, before: &[&str], after: &[&
         let (old, new) = (op.old_range(), op.new_range());
         if op.tag() == DiffTag::Equal {
             let stays = old.start.max(range.start)..old.end.min(range.end);
-            lines.extend(stays.map(|line| kept(line - range.start)));
+            lines.extend(stays.map(|line| kept(line - range.start, "")));
         } else if range.start <= old.start && old.end <= range.end {
             lines.extend(after[new].iter().map(|line| {
-                let is_it = |own: &&str| own.trim() == line.trim() && line.contains(char::is_alphanumeric);
-                before[range.clone()].iter().position(is_it).map_or_else(|| (*line).to_string(), kept)
+                let own = &before[range.clone()];
+                let same = own.iter().position(|own| own == line);
+                let moved = || own.iter().position(|own| own.trim() == line.trim());
+                match same.or_else(moved).filter(|_| line.contains(char::is_alphanumeric)) {
+                    None => (*line).to_string(),
+                    Some(number) if own[number] == *line => kept(number, ""),
+                    Some(number) => kept(number, &line[..line.len() - line.trim_start().len()]),
+                }
             }));
         }
     }

@@ -88,7 +88,7 @@ fn recorded_edits_make_the_edited_text_again() {
         // An insertion has the line before it, and the next where that line is there twice.
         ("    c();\n", "    c();\n    e();\n", 1, "two", 1),
         ("    a();\n    d();\n", "    a();\n    e();\n    d();\n", 1, "two", 2),
-        // A line that is only indented is told by its number.
+        // A line that is only indented is told by its number and its indentation.
         ("    b();\n}\n\nfn two", "    if e() {\n        b();\n    }\n}\n\nfn two", 1, "one", 1),
     ];
     for (from, to, count, function, lines) in rows {
@@ -97,8 +97,7 @@ fn recorded_edits_make_the_edited_text_again() {
         assert_eq!(found.len(), count, "{to}");
         assert_eq!((found[0].function.as_deref(), found[0].lines), (Some(function), lines), "{to}");
         let named: Vec<(&str, &Edit)> = found.iter().map(|edit| ("a cause", edit)).collect();
-        let plain = |text: &str| text.lines().map(|line| line.trim().to_string()).collect::<Vec<_>>();
-        assert_eq!(plain(&edited(FILE, OLD, &named).expect("its place")), plain(&new));
+        assert_eq!(edited(FILE, OLD, &named).expect("its place"), new);
         // Lines that were added before the place move it.
         assert!(edited(FILE, &format!("use e;\n\n{OLD}"), &named).is_ok(), "{to}");
     }
