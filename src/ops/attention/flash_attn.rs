@@ -226,7 +226,9 @@ fn reference(inputs: &ReferenceInputs) -> Vec<ArrayD<Num>> {
     let [batch, queries, heads, width] = [0, 1, 2, 3].map(|d| q.shape()[d]);
     let (keys, repeat) = (k.shape()[1], heads / k.shape()[2]);
     let causal = inputs.case.text("mask") == "causal";
-    let offset = if causal { inputs.case.size("kv_offset") } else { keys.saturating_sub(queries) };
+    let offset = inputs.case.size("kv_offset");
+    // Without a causal mask, the last query is at the place of the last key.
+    let place = if causal { offset as f64 } else { keys as f64 - queries as f64 };
     let scale = Num::exact(f64::from(inputs.case.float("scale") as f32));
     // 0 is none.
     let positive = |name| inputs.case.optional_float(name).filter(|&value| value > 0.0);
@@ -242,7 +244,7 @@ fn reference(inputs: &ReferenceInputs) -> Vec<ArrayD<Num>> {
             if let Some(bias) = bias {
                 let slope = slope(bias, head, heads);
                 let slope = Num { error: slope * f64::from(f32::EPSILON), ..Num::exact(slope) };
-                score = score - slope * Num::exact((i as f64 + offset as f64 - j as f64).abs());
+                score = score - slope * Num::exact((i as f64 + place - j as f64).abs());
             }
             mask.as_ref().map_or(score, |mask| score + mask[[i, j]])
         };
