@@ -132,7 +132,7 @@ fn prove(args: &ProveArgs, store: &StoreArg) -> anyhow::Result<Exit> {
             let kept = Kept::open(Path::new(SEEN), &spec, &devices)?;
             observe(&subjects, &devices, &spec, jobs, &kept, &console::bar(subjects.len()))
         };
-        prove_at_once(&open, &subjects, &devices, &folder, run)?
+        prove_at_once(&open, &causes, &subjects, &devices, &folder, run)?
     };
     let mut holds = together.is_empty();
     for name in all.keys() {
@@ -149,6 +149,7 @@ fn prove(args: &ProveArgs, store: &StoreArg) -> anyhow::Result<Exit> {
 /// Proves the fixes `open` by what `run` sees, and keeps the proofs in `folder`. Returns what they break together, and none of them alone.
 fn prove_at_once(
     open: &Fixes,
+    causes: &[RootCause],
     subjects: &[Subject],
     devices: &[Device],
     folder: &Path,
@@ -166,7 +167,7 @@ fn prove_at_once(
         after.push(with(set)?);
     }
     let prove = |(name, fix): (&String, &Fix)| {
-        let proof = proof((name, fix), &sets, subjects, devices, &before, &after)?;
+        let proof = proof((name, fix), causes, &sets, subjects, devices, &before, &after)?;
         keep(folder, name, &proof).map(|()| proof)
     };
     let proofs: Vec<Proof> = open.iter().map(prove).collect::<Result<_, _>>()?;

@@ -6,7 +6,7 @@ use semver::Version;
 
 use crate::CANDLE;
 use crate::candles::fixed::{Fixes, digest_of};
-use crate::causes::{Fix, Proof};
+use crate::causes::{Fix, Proof, RootCause, Sighting, shown};
 use crate::device::Device;
 use crate::oracle::{Rank, Signature};
 
@@ -22,10 +22,11 @@ enum Turn {
     Nothing,
 }
 
-/// The proof of the fix of the cause `name`, which is in some of `sets`. Subjects fail as in `before` with candle as released, and as in
-/// one item of `after` with each of the sets.
+/// The proof of the fix of the cause `name`, one of `causes`, which is in some of `sets`. Subjects fail as in `before` with candle as
+/// released, and as in one item of `after` with each of the sets.
 pub fn proof(
     (name, fix): (&str, &Fix),
+    causes: &[RootCause],
     sets: &[Fixes],
     subjects: &[Subject],
     devices: &[Device],
@@ -47,7 +48,8 @@ pub fn proof(
             let is_its_own = subject.causes.get(device).is_some_and(|own| own == name);
             let with = |(set, seen): (&Fixes, &Seen)| {
                 let new = seen[number].get(device).map_or(&[][..], |new| new);
-                (set.contains_key(name), turn(subject, before, *device, new))
+                let is_another = |signature: &Signature| has_another(causes, name, subject, *device, signature);
+                (set.contains_key(name), turn(subject, before, *device, new, is_another))
             };
             effect(&sets.iter().zip(after).map(with).collect::<Vec<_>>(), is_its_own)
         };
@@ -95,16 +97,30 @@ fn effect(turns: &[(bool, Turn)], is_its_own: bool) -> Option<Effect> {
     }
 }
 
-/// What becomes of a subject that failed in the ways `before`, and now fails in the ways `new` on `device`.
-fn turn(subject: &Subject, before: &Failing, device: Device, new: &[Signature]) -> Turn {
+/// Whether a cause other than `name` explains that the subject fails as `signature` on `device`.
+fn has_another(causes: &[RootCause], name: &str, subject: &Subject, device: Device, signature: &Signature) -> bool {
+    let sighting = Sighting { signature, case: &subject.kept.case, devices: vec![device], candle: None };
+    shown(causes, &sighting).is_some_and(|cause| cause.name != name)
+}
+
+/// What becomes of a subject that failed in the ways `before`, and now fails in the ways `new` on `device`. Of these, `is_another` says
+/// which have a cause of their own.
+fn turn(
+    subject: &Subject,
+    before: &Failing,
+    device: Device,
+    new: &[Signature],
+    is_another: impl Fn(&Signature) -> bool,
+) -> Turn {
     let old = before.get(&device).map_or(&[][..], |old| old);
     let own = subject.kept.signature.as_ref().map(Signature::on_one_device);
     let Some(own) = own.filter(|own| old.contains(own)) else {
         return if old.is_empty() && !new.is_empty() { Turn::Broken } else { Turn::Nothing };
     };
-    // Something else may come to light behind it, unless it was there on some device, or is a limit behind something worse.
+    // Something else may come to light behind it, unless it was there on some device, is a limit behind something worse, or has a cause
+    // of its own, such as an id that is not refused once the kernel skips it.
     let was_there = |other: &Signature| before.values().flatten().any(|before| before.is_alike(other));
     let is_worse = |other: &Signature| other.rank() < Rank::Limit || own.rank() == Rank::Limit;
-    let remains = |other: &Signature| own.is_alike(other) || is_worse(other) && !was_there(other);
+    let remains = |other: &Signature| own.is_alike(other) || is_worse(other) && !was_there(other) && !is_another(other);
     if new.iter().any(remains) { Turn::Left } else { Turn::Mended }
 }
