@@ -97,7 +97,7 @@ fn effect(turns: &[(bool, Turn)], is_its_own: bool) -> Option<Effect> {
     }
 }
 
-/// Whether a cause other than `name` explains that the subject fails as `signature` on `device`.
+/// True if a cause other than `name` explains that the subject fails as `signature` on `device`.
 fn has_another(causes: &[RootCause], name: &str, subject: &Subject, device: Device, signature: &Signature) -> bool {
     let sighting = Sighting { signature, case: &subject.kept.case, devices: vec![device], candle: None };
     shown(causes, &sighting).is_some_and(|cause| cause.name != name)
