@@ -142,7 +142,7 @@ impl Executor {
     /// Observes `case` in new workers, so that nothing that happened before can affect it.
     pub fn observe_in_new_workers(&mut self, case: &Case) -> anyhow::Result<Vec<Observation>> {
         for worker in &mut self.workers {
-            worker.restart()?;
+            worker.renew()?;
         }
         self.observe(case, Deadline::Full)
     }

@@ -39,6 +39,8 @@ pub struct Worker {
     captured: Captured,
     process: Started,
     number: u64,
+    /// The number of the last request before this process.
+    number_before: u64,
     coverage: Coverage,
     memory: MachineMemory,
 }
@@ -55,7 +57,7 @@ impl Worker {
         UnusableDevice::check(&process.hello, spec.limits)?;
         let (coverage, memory) = (Coverage::default(), MachineMemory::now());
         let (spec, deadline) = (spec.clone(), spec.limits.deadline);
-        Ok(Self { device, spec, deadline, folder, captured, process, number: 0, coverage, memory })
+        Ok(Self { device, spec, deadline, folder, captured, process, number: 0, number_before: 0, coverage, memory })
     }
 
     /// The device that this worker serves.
@@ -80,7 +82,7 @@ impl Worker {
 
     /// Ends the process and starts another. The error is a [`DeviceLost`] if the new one cannot open the device, or gets no
     /// kernel to its end: a hung kernel goes with its process, a wedged device does not come back.
-    pub fn restart(&mut self) -> anyhow::Result<()> {
+    fn restart(&mut self) -> anyhow::Result<()> {
         // A GPU that is resetting comes back within seconds.
         const PAUSES: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(4)];
         self.end()?;
@@ -98,7 +100,14 @@ impl Worker {
             }
         }
         self.process = started?;
+        self.number_before = self.number;
         Ok(())
+    }
+
+    /// The next case runs in a new process: another one, unless this one has run nothing. A process that replaced a dead one is often
+    /// still new when a proof asks for one. The error is a [`DeviceLost`].
+    pub fn renew(&mut self) -> anyhow::Result<()> {
+        if self.number == self.number_before { Ok(()) } else { self.restart() }
     }
 
     /// Runs `case` twice. An `Err` is a failure of the harness, or a [`DeviceLost`] with this case.

@@ -53,6 +53,6 @@ impl Pair {
     /// The next runs are in new processes.
     pub fn restart(&mut self) -> anyhow::Result<()> {
         self.simulated.restart()?;
-        self.other.restart()
+        self.other.renew()
     }
 }

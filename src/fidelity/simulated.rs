@@ -49,7 +49,7 @@ impl Simulated {
 
     /// The next run is in a new process.
     pub fn restart(&mut self) -> anyhow::Result<()> {
-        self.worker.restart()
+        self.worker.renew()
     }
 
     /// Runs `case`. Returns what it launched, too.
@@ -75,7 +75,7 @@ impl Simulated {
     /// Begins samples of a case in a new process, so that they depend on the case alone.
     pub fn begin_samples(&mut self) -> anyhow::Result<()> {
         if let Some(sampler) = &mut self.sampler {
-            return sampler.restart();
+            return sampler.renew();
         }
         self.sampler = Some(Worker::start(self.device, &self.spec.with([(JITTER, "1..".into())]))?);
         Ok(())
