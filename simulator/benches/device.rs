@@ -34,6 +34,11 @@ fn main() {
     let modules = texts.each_ref().map(|text| device.load(text).expect("a module"));
     println!("load of 11 modules, {} MB: {:.1} ms", bytes / 1_000_000, begun.elapsed().as_secs_f64() * 1e3);
 
+    let (module, kernel) = (modules[0], kernels(&texts[0])[0]);
+    let begun = Instant::now();
+    device.function(module, kernel).expect("a kernel of candle");
+    println!("decode of {kernel}, the first kernel of the process: {:.2} ms", begun.elapsed().as_secs_f64() * 1e3);
+
     let begun = Instant::now();
     let names: Vec<Vec<&str>> = texts.iter().map(|text| kernels(text)).collect();
     let mut decoded = 0;

@@ -16,8 +16,8 @@ mod warp;
 
 use std::any::TypeId;
 use std::borrow::Cow;
-use std::collections::HashMap;
-use std::sync::OnceLock;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Mutex;
 
 use crate::lanes::{Lane, Lanes};
 
@@ -266,14 +266,24 @@ impl Form {
 const TYPES: [(u8, &[&str]); 3] =
     [(2, &["b16", "u16", "s16"]), (4, &["b32", "u32", "s32", "f32"]), (8, &["b64", "u64", "s64", "f64"])];
 
-/// The table under construction.
+/// The table, as far as it is made: word by word, when the first form that begins with a word is asked for. A process that runs a few
+/// kernels needs few, and each has the memory of its forms to fill. Loads and stores are not made at all: `memory.rs` reads their
+/// names.
 #[derive(Debug)]
 struct Table {
+    /// The first words of the forms that are there.
+    words: BTreeSet<String>,
+    forms: BTreeMap<Cow<'static, str>, Form>,
+    /// The first word of the forms that are being made; `None` if all are.
+    word: Option<String>,
     group: &'static str,
-    forms: HashMap<Cow<'static, str>, Form>,
 }
 
 impl Table {
+    const fn new() -> Self {
+        Self { words: BTreeSet::new(), forms: BTreeMap::new(), word: None, group: "" }
+    }
+
     /// Names the section of the PTX ISA that the next forms are from.
     fn group(&mut self, group: &'static str) {
         self.group = group;
@@ -281,20 +291,87 @@ impl Table {
 
     /// Adds a form, or replaces the one that [`Self::add_ftz`] made.
     fn add(&mut self, name: impl Into<Cow<'static, str>>, form: impl Into<Form>) {
-        self.forms.insert(name.into(), Form { group: self.group, ..form.into() });
+        let name = name.into();
+        if self.wants(&name) {
+            self.forms.insert(name, Form { group: self.group, ..form.into() });
+        }
     }
 
     /// Adds a form, and the one with `.ftz`, which flushes its sources and results where `From` and `To` are `f32`.
     fn add_ftz<From: Lane, To: Lane>(&mut self, name: impl Into<Cow<'static, str>>, form: Form) {
+        let name = name.into();
         let is_single = |of: TypeId| of == TypeId::of::<f32>();
         let flushes = Flushes { sources: is_single(TypeId::of::<From>()), result: is_single(TypeId::of::<To>()) };
-        let name = name.into();
-        if flushes.sources || flushes.result {
+        if (flushes.sources || flushes.result) && self.wants(&name) {
             self.add(with_ftz(&name), Form { flushes, ..form });
         }
         self.add(name, form);
     }
+
+    fn wants(&self, name: &str) -> bool {
+        self.word.as_ref().is_none_or(|word| first_word(name) == word)
+    }
+
+    /// The form of this name, as it is in the table.
+    fn form(&mut self, name: &str) -> Option<Form> {
+        let word = first_word(name);
+        if !self.words.contains(word) {
+            self.make(word);
+        }
+        self.forms.get(name).copied()
+    }
+
+    /// Makes the forms that begin with `word`.
+    fn make(&mut self, word: &str) {
+        self.words.insert(word.to_string());
+        self.word = Some(word.to_string());
+        let of_word = FAMILIES.iter().find(|family| family.words.contains(&word));
+        of_word.map_or(OTHERS, |family| family.make).iter().for_each(|make| make(self));
+    }
 }
+
+/// The first word of a form's name.
+fn first_word(name: &str) -> &str {
+    name.split_once('.').map_or(name, |(word, _)| word)
+}
+
+/// Files whose forms have first words of their own, so that they need not be read for others.
+struct Family {
+    words: &'static [&'static str],
+    make: &'static [fn(&mut Table)],
+}
+
+static FAMILIES: [Family; 5] = [
+    Family { words: &["set", "setp", "selp"], make: &[compare::forms] },
+    Family { words: &["cvt", "cvta", "isspacep", "mov", "pack", "unpack"], make: &[convert::forms] },
+    Family { words: &["atom", "cp", "mbarrier"], make: &[memory::atomics, asynchronous::forms] },
+    Family {
+        words: &[
+            "activemask",
+            "bar",
+            "barrier",
+            "bra",
+            "brkpt",
+            "call",
+            "exit",
+            "fence",
+            "match",
+            "membar",
+            "nanosleep",
+            "prefetch",
+            "redux",
+            "ret",
+            "shfl",
+            "trap",
+            "vote",
+        ],
+        make: &[warp::forms],
+    },
+    Family { words: &["ldmatrix", "mma", "movmatrix", "stmatrix", "wmma"], make: &[matrix::forms] },
+];
+
+/// The files with the forms of all other words.
+const OTHERS: &[fn(&mut Table)] = &[integer::forms, logic::forms, video::forms, float::forms, half::forms];
 
 /// The name of a form with `.ftz`, which comes before the types and some modifiers.
 fn with_ftz(name: &str) -> String {
@@ -304,39 +381,23 @@ fn with_ftz(name: &str) -> String {
     format!("{before}.ftz{after}")
 }
 
-fn table() -> &'static HashMap<Cow<'static, str>, Form> {
-    static TABLE: OnceLock<HashMap<Cow<'static, str>, Form>> = OnceLock::new();
-    TABLE.get_or_init(|| {
-        // There are some 4,400.
-        let mut table = Table { group: "", forms: HashMap::with_capacity(5_000) };
-        integer::forms(&mut table);
-        logic::forms(&mut table);
-        video::forms(&mut table);
-        float::forms(&mut table);
-        half::forms(&mut table);
-        compare::forms(&mut table);
-        convert::forms(&mut table);
-        memory::forms(&mut table);
-        asynchronous::forms(&mut table);
-        warp::forms(&mut table);
-        matrix::forms(&mut table);
-        table.forms
-    })
-}
-
 /// The form of this name, such as `add.s32`.
-pub fn form(name: &str) -> Option<&'static Form> {
-    let named = |name: &str| table().get(name);
+pub fn form(name: &str) -> Option<Form> {
+    static TABLE: Mutex<Table> = Mutex::new(Table::new());
+    let mut table = TABLE.lock().expect("nothing panics under the lock");
+    let mut named = |name: &str| memory::access(name).or_else(|| table.form(name));
     named(name).or_else(|| named(&memory::canonical(name)?)).or_else(|| named(&matrix::canonical(name)?))
 }
 
 /// All forms by group and name, as Markdown.
 pub fn markdown() -> String {
-    let mut groups: std::collections::BTreeMap<&str, Vec<&str>> = std::collections::BTreeMap::new();
-    for (name, form) in table() {
-        groups.entry(form.group).or_default().push(name);
+    let mut table = Table::new();
+    FAMILIES.iter().flat_map(|family| family.make).chain(OTHERS).for_each(|make| make(&mut table));
+    let mut groups: BTreeMap<&str, Vec<String>> = BTreeMap::from([(memory::ACCESSES, memory::accesses())]);
+    for (name, form) in table.forms {
+        groups.entry(form.group).or_default().push(name.into_owned());
     }
-    let mut text = format!("{} forms.\n", table().len());
+    let mut text = format!("{} forms.\n", groups.values().map(Vec::len).sum::<usize>());
     for (group, mut names) in groups {
         names.sort_unstable();
         text += &format!("\n## {group}\n\n`{}`\n", names.join("` `"));

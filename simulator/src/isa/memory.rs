@@ -1,6 +1,6 @@
 //! Loads, stores and atomics (PTX ISA 9.7.9, 9.7.13): every space, type and vector of one family.
 
-use super::{Action, Table};
+use super::{Action, Form, Table};
 use crate::float::{Format, Rounding, narrow, widen};
 use crate::lanes::Lane;
 
@@ -95,37 +95,69 @@ const TYPES: [(&str, u8, bool); 17] = [
     ("f64", 8, false),
 ];
 
-pub(super) fn forms(table: &mut Table) {
-    table.group("Loads and stores (9.7.9.8, 9.7.9.12)");
-    let spaces = [
-        ("", Space::Generic),
-        (".global", Space::Global),
-        (".shared", Space::Shared),
-        (".local", Space::Local),
-        (".param", Space::Param),
-    ];
-    for (space_name, space) in spaces {
-        for (suffix, bytes, signed) in TYPES {
-            for (vector, elements) in [("", 1), (".v2", 2), (".v4", 4)] {
-                for order in ["", ".volatile", ".relaxed.gpu"] {
-                    let access = Access { bytes, signed, elements, strong: !order.is_empty() };
-                    table.add(format!("ld{order}{space_name}{vector}.{suffix}"), Action::Load(space, access));
-                    table.add(format!("st{order}{space_name}{vector}.{suffix}"), Action::Store(space, access));
-                }
-                if space == Space::Global {
-                    let access = Access { bytes, signed, elements, strong: false };
-                    // Constant variables are in global memory.
-                    for read_only in ["global.nc", "const"] {
-                        table.add(format!("ld.{read_only}{vector}.{suffix}"), Action::Load(space, access));
-                    }
+/// The words of a load or store between its first word and its type: whether it is strong, where it is, how many elements it has.
+const ORDERS: [(&str, bool); 3] = [(".volatile", true), (".relaxed.gpu", true), ("", false)];
+/// Constant variables are in global memory. Only plain loads have the first two.
+const SPACES: [(&str, Space); 7] = [
+    (".global.nc", Space::Global),
+    (".const", Space::Global),
+    (".global", Space::Global),
+    (".shared", Space::Shared),
+    (".local", Space::Local),
+    (".param", Space::Param),
+    ("", Space::Generic),
+];
+const VECTORS: [(&str, u8); 3] = [(".v2", 2), (".v4", 4), ("", 1)];
+
+/// The group of loads and stores.
+pub(super) const ACCESSES: &str = "Loads and stores (9.7.9.8, 9.7.9.12)";
+
+fn spaces(is_plain_load: bool) -> &'static [(&'static str, Space)] {
+    if is_plain_load { &SPACES } else { &SPACES[2..] }
+}
+
+/// The load or store of this name.
+pub(super) fn access(name: &str) -> Option<Form> {
+    let (first, mut rest) = name.split_at_checked(2)?;
+    let loads = match first {
+        "ld" => true,
+        "st" => false,
+        _ => return None,
+    };
+    let strong = take(&mut rest, &ORDERS)?;
+    let space = take(&mut rest, spaces(loads && !strong))?;
+    let elements = take(&mut rest, &VECTORS)?;
+    let suffix = rest.strip_prefix('.')?;
+    let &(_, bytes, signed) = TYPES.iter().find(|(name, ..)| *name == suffix)?;
+    let access = Access { bytes, signed, elements, strong };
+    let action = if loads { Action::Load(space, access) } else { Action::Store(space, access) };
+    Some(Form { group: ACCESSES, ..action.into() })
+}
+
+/// The meaning of the first of `words` that `text` begins with, and takes it off.
+fn take<T: Copy>(text: &mut &str, words: &[(&str, T)]) -> Option<T> {
+    words.iter().find_map(|&(word, meaning)| {
+        *text = text.strip_prefix(word)?;
+        Some(meaning)
+    })
+}
+
+/// The names of all loads and stores.
+pub(super) fn accesses() -> Vec<String> {
+    let mut names = Vec::new();
+    for (first, loads) in [("ld", true), ("st", false)] {
+        for (order, strong) in ORDERS {
+            for (space, _) in spaces(loads && !strong) {
+                for (vector, _) in VECTORS {
+                    names.extend(TYPES.map(|(suffix, ..)| format!("{first}{order}{space}{vector}.{suffix}")));
                 }
             }
         }
     }
-    atomics(table, &spaces[..3]);
+    names
 }
 
-fn atomics(table: &mut Table, spaces: &[(&str, Space)]) {
+pub(super) fn atomics(table: &mut Table) {
     table.group("Atomics (9.7.13.5)");
     let updates: [(&str, &str, u8, Update); 30] = [
         ("add", "u32", 4, |old, b, _| u64::from((old as u32).wrapping_add(b as u32))),
@@ -159,7 +191,7 @@ fn atomics(table: &mut Table, spaces: &[(&str, Space)]) {
         ("inc", "u32", 4, |old, b, _| if old as u32 >= b as u32 { 0 } else { old + 1 }),
         ("dec", "u32", 4, |old, b, _| if old as u32 == 0 || old as u32 > b as u32 { b } else { old - 1 }),
     ];
-    for &(space_name, space) in spaces {
+    for (space_name, space) in [("", Space::Generic), (".global", Space::Global), (".shared", Space::Shared)] {
         for (name, suffix, bytes, update) in updates {
             let acquires = ["cas", "exch"].contains(&name);
             let atomic = Atomic { space, bytes, update, acquires };

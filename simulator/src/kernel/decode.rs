@@ -197,13 +197,13 @@ impl<'a> Decoder<'a> {
                     return self.branch(guard, to, source);
                 }
                 let Some((negated, guard)) = guard else {
-                    return self.instruction(form, opcode, &operands, body);
+                    return self.instruction(&form, opcode, &operands, body);
                 };
                 // A guarded instruction becomes one with a branch around it.
                 let around = self.label();
                 self.guards.insert(around);
                 self.branch(Some((!negated, guard)), around, source)?;
-                self.instruction(form, opcode, &operands, body)?;
+                self.instruction(&form, opcode, &operands, body)?;
                 self.items.push(Item::Label(around));
             }
         }

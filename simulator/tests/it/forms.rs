@@ -150,3 +150,10 @@ fn the_list_of_forms_to_record_on_hardware_is_that_of_the_oracles() {
     let kept = std::fs::read_to_string(path).expect("corpora/forms.tsv");
     assert!(kept == text, "corpora/forms.tsv is old: UPDATE_GOLDEN=1 cargo test -p snuffer-simulator writes it");
 }
+
+#[test]
+fn every_form_is_found_by_its_name() {
+    for name in table() {
+        assert!(simulator::isa::form(&name).is_some(), "{name}");
+    }
+}

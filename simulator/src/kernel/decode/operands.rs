@@ -94,7 +94,7 @@ impl<'a> Decoder<'a> {
     /// Makes `d` the complement of `from`.
     pub(super) fn complement(&mut self, d: Register, from: Register, source: Source) {
         let args = [from, ZERO, ZERO, ZERO];
-        self.origins.add(known("not.pred"), d, args);
+        self.origins.add(&known("not.pred"), d, args);
         self.push(Inst { d, args, source, ..Inst::new(Self::op("not.pred")) });
     }
 
@@ -147,6 +147,6 @@ impl<'a> Decoder<'a> {
     }
 }
 
-fn known(form: &'static str) -> &'static Form {
+fn known(form: &'static str) -> Form {
     isa::form(form).unwrap_or_else(|| unreachable!("{form} is in the table"))
 }
