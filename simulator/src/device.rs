@@ -16,7 +16,7 @@ use crate::kernel::{self, Kernel};
 use crate::launch;
 use crate::memory::Memory;
 use crate::mutate::{self, Change};
-use crate::ptx::{self, Module};
+use crate::ptx::{self, Module, Text};
 use crate::warp::{Counters, GridBarrier, Resources, Warp};
 
 /// A loaded module.
@@ -58,7 +58,7 @@ const VERSION: (u32, u32) = (9, 0);
 
 #[derive(Debug)]
 struct Loaded {
-    text: String,
+    text: Text,
     module: Module,
     /// Addresses of variables, once a kernel was decoded.
     variables: Option<HashMap<String, u64>>,
@@ -118,8 +118,9 @@ impl Device {
     }
 
     /// Loads a module; its kernels are decoded when they are launched.
-    pub fn load(&mut self, text: &str) -> Result<ModuleId, LoadError> {
-        let module = ptx::index(text).map_err(|error| LoadError::Syntax(error.to_string()))?;
+    pub fn load(&mut self, text: impl Into<String>) -> Result<ModuleId, LoadError> {
+        let text = text.into();
+        let module = ptx::index(&text).map_err(|error| LoadError::Syntax(error.to_string()))?;
         if module.version > VERSION {
             let (major, minor) = module.version;
             return Err(LoadError::TooNewVersion(format!("PTX {major}.{minor}")));
@@ -134,7 +135,7 @@ impl Device {
             Ok(_) => {}
             Err(_) => return Err(LoadError::Syntax(format!("`{}` is not a target", module.target))),
         }
-        let loaded = Loaded { text: text.to_string(), module, variables: None, kernels: HashMap::new() };
+        let loaded = Loaded { text: text.into(), module, variables: None, kernels: HashMap::new() };
         self.modules.push(Some(Box::new(loaded)));
         Ok(ModuleId(self.modules.len() - 1))
     }

@@ -3,11 +3,13 @@
 mod index;
 mod lexer;
 mod parser;
+mod text;
 
 use std::collections::BTreeSet;
 
-pub use index::{Function, Module, index, line_of};
+pub use index::{Function, Module, index};
 pub use parser::{Operand, Parameter, Source, Statement, body};
+pub use text::Text;
 
 /// Why parsing failed, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]

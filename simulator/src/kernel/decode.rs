@@ -16,7 +16,7 @@ use super::condition::{Origins, edges};
 use super::names::{Binding, Names, offsets};
 use super::{Callee, Inst, Kernel, MatrixInst, Op, Register, ZERO};
 use crate::isa::{self, Action, Two};
-use crate::ptx::{self, Function, Module, Operand, Source, Statement};
+use crate::ptx::{self, Function, Module, Operand, Source, Statement, Text};
 
 /// How deep device functions are inlined.
 const DEPTH: usize = 16;
@@ -26,7 +26,7 @@ const DEPTH: usize = 16;
 /// `joined`: its arrays of shared and of local memory lie side by side. Device functions are inlined, and registers hold their parameters. That is not possible if a function calls itself, is called by
 /// its address, or reads a parameter in other pieces than it was written: then memory holds all parameters.
 pub fn decode(
-    text: &str,
+    text: &Text,
     module: &Module,
     function: &Function,
     addresses: &HashMap<String, u64>,
@@ -45,7 +45,7 @@ pub fn decode(
 }
 
 pub(super) struct Decoder<'a> {
-    text: &'a str,
+    text: &'a Text,
     pub(super) module: &'a Module,
     addresses: &'a HashMap<String, u64>,
     pub(super) names: Names<'a>,
@@ -112,7 +112,7 @@ struct Body<'a> {
 }
 
 impl<'a> Decoder<'a> {
-    fn new(text: &'a str, module: &'a Module, addresses: &'a HashMap<String, u64>, in_memory: bool) -> Self {
+    fn new(text: &'a Text, module: &'a Module, addresses: &'a HashMap<String, u64>, in_memory: bool) -> Self {
         Self {
             text,
             module,
@@ -162,8 +162,8 @@ impl<'a> Decoder<'a> {
             return Err(format!("call of `{}`, which the module does not define", function.name));
         }
         let text = self.text;
-        let line = ptx::line_of(text, function.body.start);
-        let statements = ptx::body(&text[function.body.clone()], line).map_err(|error| error.to_string())?;
+        let line = text.line_of(function.body.start);
+        let statements = ptx::body(&text.as_str()[function.body.clone()], line).map_err(|error| error.to_string())?;
         let hidden = self.names.hide();
         self.names.open();
         for (name, named) in bound {

@@ -98,7 +98,7 @@ pub fn index(text: &str) -> Result<Module, SyntaxError> {
 }
 
 /// The line of the byte at `at`, from 1.
-pub fn line_of(text: &str, at: usize) -> u32 {
+fn line_of(text: &str, at: usize) -> u32 {
     1 + memchr::memchr_iter(b'\n', &text.as_bytes()[..at]).count() as u32
 }
 

@@ -28,11 +28,10 @@ pub struct Taints {
 }
 
 impl Taints {
-    /// Makes room for a kernel's registers.
+    /// Makes room for a kernel's registers, and clears all.
     pub fn track(&mut self, registers: usize) {
-        self.registers.clear();
+        self.reset();
         self.registers.resize(registers, Taint::default());
-        self.any = false;
     }
 
     /// Clears all.

@@ -26,13 +26,13 @@ impl Driver {
             if self.config.hardware {
                 compile_time::pass(&ptx);
             }
-            self.load(&ptx)
+            self.load(ptx)
         });
         self.overrides = overrides;
         loaded
     }
 
-    pub(crate) fn load(&mut self, ptx: &str) -> Result<usize, Code> {
+    pub(crate) fn load(&mut self, ptx: Cow<str>) -> Result<usize, Code> {
         let loaded = self.current_context()?.device.load(ptx);
         let id = loaded.map_err(|error| {
             let (code, why) = match error {
@@ -68,7 +68,7 @@ impl Driver {
             None => {
                 let image = ptr::with_exposed_provenance(kernel.image);
                 // SAFETY: a compiler made the fat binary, and the program has not taken its kernels back.
-                let module = self.load(&unsafe { image::ptx(image, self.config.capability)? })?;
+                let module = self.load(unsafe { image::ptx(image, self.config.capability)? })?;
                 self.current_context()?.linked.insert(kernel.binary, module);
                 module
             }

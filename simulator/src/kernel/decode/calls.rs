@@ -181,8 +181,8 @@ impl<'a> Decoder<'a> {
             let held = |pointers: &[(usize, String, u64)]| pointers.iter().any(|(_, target, _)| target == name);
             let taken = || {
                 module.variables.values().any(|variable| held(&variable.pointers))
-                    || self.text.contains(&format!(", {name};"))
-                    || self.text.contains(&format!(",{name};"))
+                    || self.text.as_str().contains(&format!(", {name};"))
+                    || self.text.as_str().contains(&format!(",{name};"))
             };
             if fits && taken() {
                 self.callee(function);

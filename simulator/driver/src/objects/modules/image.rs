@@ -39,7 +39,7 @@ pub unsafe fn ptx<'a>(image: *const c_void, capability: (u32, u32)) -> Result<Co
         Err(NO_BINARY_FOR_GPU)
     } else {
         // SAFETY: images that are neither a fat binary nor ELF are NUL-terminated PTX text (cuModuleLoadData).
-        Ok(unsafe { CStr::from_ptr(bytes.cast()) }.to_string_lossy())
+        Ok(readable(unsafe { CStr::from_ptr(bytes.cast()) }.to_bytes()))
     }
 }
 
@@ -80,7 +80,7 @@ fn text<'a>(header: &[u8], payload: &'a [u8]) -> Result<Cow<'a, str>, Code> {
         return Err(NO_BINARY_FOR_GPU);
     }
     if flags & ZSTD == 0 {
-        return Ok(String::from_utf8_lossy(before_nul(payload)));
+        return Ok(readable(before_nul(payload)));
     }
     let compressed = payload.get(..word(header, 16) as usize).ok_or(INVALID_IMAGE)?;
     let (mut bytes, length) = (Vec::new(), long(header, 56));
@@ -94,6 +94,12 @@ fn text<'a>(header: &[u8], payload: &'a [u8]) -> Result<Cow<'a, str>, Code> {
     })?;
     bytes.truncate(before_nul(&bytes).len());
     String::from_utf8(bytes).map(Cow::Owned).map_err(|_| INVALID_IMAGE)
+}
+
+/// A text that may have damaged characters in its comments. [`String::from_utf8_lossy`] looks at each byte by itself, and texts have
+/// megabytes.
+fn readable(bytes: &[u8]) -> Cow<'_, str> {
+    str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
 }
 
 fn before_nul(bytes: &[u8]) -> &[u8] {
