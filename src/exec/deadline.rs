@@ -172,11 +172,10 @@ fn processor_time(process: u32) -> Option<Duration> {
 /// How long simulated devices worked, by what they say in this file (`simulator/driver/src/objects/reports/device_time.rs`), when their
 /// process has used this much processor time. Zero without a file.
 fn kernel_time(file: &Path, processor: Duration) -> Duration {
-    let Ok(bytes) = std::fs::read(file) else { return Duration::ZERO };
-    let (numbers, _) = bytes.as_chunks::<8>();
-    let &[spent, began] = numbers else { return Duration::ZERO };
-    let [spent, began] = [spent, began].map(|number| Duration::from_nanos(u64::from_le_bytes(number)));
-    if began.is_zero() { spent } else { spent + processor.saturating_sub(began) }
+    let Ok(Ok(number)) = std::fs::read(file).map(<[u8; 8]>::try_from) else { return Duration::ZERO };
+    let number = u64::from_ne_bytes(number);
+    let time = Duration::from_nanos(number / 2);
+    if number.is_multiple_of(2) { time } else { processor.saturating_sub(time) }
 }
 
 /// A socket whose reads share one timer: a worker that sends a byte at a time gains no time.

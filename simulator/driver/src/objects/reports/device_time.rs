@@ -1,43 +1,47 @@
 //! Tells the program that started the process how much processor time is not the process's own but its devices': what kernels
 //! and matrix products took, in the file that `SNUFFER_SIM_TIME` names.
 //!
-//! The file has two little-endian numbers of 8 bytes, in nanoseconds of the process's processor time: what the work that ended
-//! took, and when the work began that goes on, or 0.
+//! The file has one number of 8 bytes in the order of the machine, twice some nanoseconds of the process's processor time: those that
+//! devices have taken, or, while one works, those that the rest has taken, and then the number is odd. A single number is never seen
+//! half written, and the file is mapped, because two system calls would take longer than many a kernel.
 
 use std::fs::File;
-use std::os::unix::fs::FileExt as _;
+use std::io;
+use std::path::Path;
+use std::ptr;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use rustix::mm::{MapFlags, ProtFlags, mmap};
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::objects::reports::report;
 
 /// Does a device's work, and counts its time.
 pub fn during<T>(work: impl FnOnce() -> T) -> T {
-    static FILE: OnceLock<Option<File>> = OnceLock::new();
-    static SPENT: AtomicU64 = AtomicU64::new(0);
-    let Some(file) = FILE.get_or_init(create) else { return work() };
-    let began = now();
-    write(file, SPENT.load(Ordering::Relaxed), began);
+    static NUMBER: OnceLock<Option<&'static AtomicU64>> = OnceLock::new();
+    let Some(number) = *NUMBER.get_or_init(of_environment) else { return work() };
+    let rest = now() - number.load(Ordering::Relaxed) / 2;
+    number.store(2 * rest + 1, Ordering::Relaxed);
     let done = work();
-    let took = now() - began;
-    write(file, SPENT.fetch_add(took, Ordering::Relaxed) + took, 0);
+    number.store(2 * (now() - rest), Ordering::Relaxed);
     done
 }
 
-fn create() -> Option<File> {
+fn of_environment() -> Option<&'static AtomicU64> {
     let path = std::env::var_os("SNUFFER_SIM_TIME")?;
     let said = |error| report::print(&format!("snuffer-sim: cannot write {}: {error}", path.display()));
-    File::create(&path).map_err(said).ok()
+    map(path.as_ref()).map_err(said).ok()
 }
 
-/// Both numbers with one write, so that a reader never sees one of them alone.
-fn write(file: &File, spent: u64, began: u64) {
-    let bytes = [spent.to_le_bytes(), began.to_le_bytes()].concat();
-    if let Err(error) = file.write_all_at(&bytes, 0) {
-        report::print(&format!("snuffer-sim: cannot write the device's working time: {error}"));
-    }
+/// The number in a new file at `path`.
+fn map(path: &Path) -> io::Result<&'static AtomicU64> {
+    let file = File::options().read(true).write(true).create(true).truncate(true).open(path)?;
+    file.set_len(8)?;
+    // SAFETY: the mapping is new, never ends, is aligned to a page and has 8 bytes. The file is private, and nobody shortens it.
+    let number = unsafe { mmap(ptr::null_mut(), 8, ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED, &file, 0)? };
+    // SAFETY: as above.
+    Ok(unsafe { AtomicU64::from_ptr(number.cast()) })
 }
 
 /// The processor time of this process so far, in nanoseconds.
