@@ -21,6 +21,9 @@ const KERNELS: Duration = Duration::from_secs(600);
 /// How often a worker is looked at while it has time left.
 const LOOK: Duration = Duration::from_secs(1);
 
+/// How long a worker may take before anybody looks at what it uses. To look costs more than an ordinary case takes.
+const PROMPT: Duration = Duration::from_millis(20);
+
 /// A clock that stands still while this process does not run: it was stopped, or the whole machine or container was.
 #[derive(Debug)]
 pub struct Clock {
@@ -77,6 +80,13 @@ pub struct Timer {
     /// The file in which a simulated device says how long it worked; there is none for other devices.
     device_time: PathBuf,
     deadline: Duration,
+    began: Instant,
+    counting: Option<Counting>,
+}
+
+/// The count towards a deadline, which begins when a worker is not [`PROMPT`].
+#[derive(Debug)]
+struct Counting {
     clock: Clock,
     before: Option<Used>,
 }
@@ -108,14 +118,16 @@ impl Timer {
     ///   `device_time`;
     /// - on a GPU, for which a worker may have to wait, all time but that in which the worker waits for a processor.
     pub fn of(device: Device, process: u32, device_time: PathBuf, deadline: Duration) -> Self {
-        let before = Used::by(process, &device_time);
-        Self { device, process, device_time, deadline, clock: Clock::new(Instant::now()), before }
+        Self { device, process, device_time, deadline, began: Instant::now(), counting: None }
     }
 
-    /// What counts of `clock`.
-    fn counted(&self, clock: Duration) -> Counted {
-        let now = Used::by(self.process, &self.device_time);
-        let (Some(before), Some(now)) = (self.before, now) else {
+    fn used(&self) -> Option<Used> {
+        Used::by(self.process, &self.device_time)
+    }
+
+    /// What counts of `clock`, which began when the process had used this much.
+    fn counted(&self, clock: Duration, before: Option<Used>) -> Counted {
+        let (Some(before), Some(now)) = (before, self.used()) else {
             return Counted { time: clock, waits: true, kernels: Duration::ZERO };
         };
         let unhindered = clock.saturating_sub(now.queued.saturating_sub(before.queued));
@@ -132,12 +144,21 @@ impl Timer {
 
     /// The time that is left at least.
     fn left(&mut self) -> io::Result<Duration> {
-        let clock = self.clock.look(Instant::now());
+        let now = Instant::now();
+        let Some(counting) = &mut self.counting else {
+            let left = PROMPT.saturating_sub(now.saturating_duration_since(self.began));
+            if left.is_zero() {
+                self.counting = Some(Counting { clock: Clock::new(now), before: self.used() });
+                return Ok(self.deadline);
+            }
+            return Ok(left);
+        };
+        let (clock, before) = (counting.clock.look(now), counting.before);
         let left = self.deadline.saturating_sub(clock);
         if !left.is_zero() {
             return Ok(left);
         }
-        let Counted { time, waits, kernels } = self.counted(clock);
+        let Counted { time, waits, kernels } = self.counted(clock, before);
         let late = |why: Box<dyn Error + Send + Sync>| Err(io::Error::new(ErrorKind::TimedOut, why));
         match self.deadline.saturating_sub(time) {
             _ if kernels > KERNELS => late(Stuck.into()),
