@@ -1,5 +1,5 @@
 //! Cases per second over the whole catalog: the same small valid cases in this process, through one worker, through
-//! two, and on the simulated CUDA device. Also lists the slowest ops.
+//! two, and on the simulated CUDA device, and a few of them each in a new worker. Also lists the slowest ops.
 //!
 //! `cargo bench` builds in release and uses the worker from there. A word on the command line, as in
 //! `cargo bench --bench throughput -- conv`, selects the ops whose names contain it.
@@ -18,6 +18,9 @@ use snuffer::outcome::Observation;
 use snuffer::tensor::Tensor;
 
 const CASES: usize = 20_000;
+
+/// How many of the cases run in new workers.
+const IN_NEW_WORKERS: usize = 200;
 
 /// How many of the slowest ops to list.
 const SLOWEST: usize = 12;
@@ -47,6 +50,7 @@ fn main() {
     });
     report("two workers", count, begun.elapsed());
     slowest(Device::Cpu, &cpu, &samples);
+    in_new_workers(Device::Cpu, &samples);
 
     let device = Device::Sim(0);
     if let Err(missing) = snuffer::exec::environment::command(device, Build::Checked) {
@@ -56,6 +60,7 @@ fn main() {
     let (samples, sim) = through_worker(device, samples);
     report("sim:0", samples.len(), sim.values().sum());
     slowest(device, &sim, &samples);
+    in_new_workers(device, &samples);
     let forward = |mut sample: Sample| {
         sample.drawn.case.backward = Backward::None;
         sample
@@ -105,6 +110,17 @@ fn through_worker(device: Device, samples: Vec<Sample>) -> (Vec<Sample>, BTreeMa
     let mut samples = samples;
     samples.retain(survives);
     (samples, took)
+}
+
+/// Runs some of the samples, each in a new worker, as a proof does: that is mostly the start of the worker.
+fn in_new_workers(device: Device, samples: &[Sample]) {
+    let mut executor = Executor::start(&[device], &WorkerSpec::default()).expect("it started before");
+    let some = samples.iter().step_by(samples.len().div_ceil(IN_NEW_WORKERS).max(1));
+    let (begun, count) = (Instant::now(), some.len());
+    for sample in some {
+        std::hint::black_box(executor.observe_in_new_workers(&sample.drawn.case).expect("the harness works"));
+    }
+    report(&format!("{device}, new workers"), count, begun.elapsed());
 }
 
 /// Runs and judges a case as a worker and its parent do, but in one process.
