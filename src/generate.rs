@@ -9,5 +9,6 @@ mod violations;
 
 pub use draw::Draw;
 pub use edits::{EDITS, spliced, with_sizes};
+pub use limits::{integers, magnitudes};
 pub use sample::{Drawn, Generate, Mode, drawn, random, sample};
 pub use violations::{Mutation, VIOLATIONS};

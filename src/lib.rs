@@ -20,6 +20,10 @@ const fn pinned(manifest: &str) -> &str {
     rest.split_at(length).0
 }
 
+#[cfg(feature = "suite")]
+pub use check::check;
+pub use ops::own::define;
+
 pub mod device;
 pub mod tensor;
 
@@ -35,6 +39,9 @@ pub mod ops;
 pub mod guard;
 pub mod oracle;
 pub mod run;
+
+#[cfg(feature = "proptest")]
+pub mod strategy;
 
 #[cfg(feature = "worker")]
 pub mod exec;
@@ -53,6 +60,8 @@ pub mod causes;
 
 #[cfg(feature = "suite")]
 pub mod candles;
+#[cfg(feature = "suite")]
+pub mod check;
 #[cfg(feature = "suite")]
 pub mod compare;
 #[cfg(feature = "cli")]

@@ -13,6 +13,7 @@ mod layer;
 mod loss;
 mod op;
 mod optim;
+pub mod own;
 mod quantized;
 mod random;
 mod registry;
@@ -31,7 +32,7 @@ pub use accept::{accept, named};
 pub use invariants::{Law, broken_shares, has_rivals, invariants};
 pub use registry::ALL;
 pub use rule::Rule;
-pub use siblings::{beside, sibling};
+pub use siblings::{Same, beside, sibling};
 pub use support::call::{Call, case_dtype};
 pub use support::reference_inputs::ReferenceInputs;
 pub use support::second_device::{second, wants_second};
@@ -39,17 +40,17 @@ pub use support::templates::{RUST_TEMPLATES, TORCH_TEMPLATES};
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::fmt;
 
 use ndarray::ArrayD;
 
 use crate::case::{Case, InputSpec, ParamSpec};
 use crate::device::Device;
-use crate::generate::Draw;
+use crate::generate::Generate;
 use crate::number::Num;
 use crate::tensor::{DType, Support, Tensor, product};
 
 /// One candle function, loss or layer under test. Every entry states every field: the compiler is the checklist.
-#[derive(Debug)]
 pub struct Op {
     /// The name in cases: `loss.cross_entropy`.
     pub name: &'static str,
@@ -62,11 +63,11 @@ pub struct Op {
     /// Its other arguments, by name.
     pub params: &'static [ParamSpec],
     /// Draws a case. At least 95 % of the cases keep the contract.
-    pub generate: fn(&mut Draw) -> arbitrary::Result<Case>,
+    pub generate: Generate,
     /// The contract of a case. It, `call` and `reference` get complete cases; see [`Op::complete`].
-    contract: fn(&Case) -> Contract,
+    contract: &'static (dyn Fn(&Case) -> Contract + Sync),
     /// The call.
-    call: fn(&Call) -> candle_core::Result<Vec<candle_core::Tensor>>,
+    call: &'static (dyn Fn(&Call) -> candle_core::Result<Vec<candle_core::Tensor>> + Sync),
     /// The call as candle code, for programs: a template (minijinja) of lines. The last line is the output, or the
     /// lines bind `output` or `outputs`, or they print an output that cannot be compared. Inputs are owned tensors of
     /// their names, the device is `device`, and params are variables of the template; `src/program/templates.rs`
@@ -86,8 +87,14 @@ pub struct Op {
     pub promise: &'static str,
 }
 
+impl fmt::Debug for Op {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Op").field(&self.name).finish()
+    }
+}
+
 /// The outputs of a case in `f64`, with error bounds.
-pub type Reference = fn(&ReferenceInputs) -> Vec<ArrayD<Num>>;
+pub type Reference = &'static (dyn Fn(&ReferenceInputs) -> Vec<ArrayD<Num>> + Sync);
 
 /// What candle must do with a case, known before any device runs it.
 #[derive(Debug, Clone, PartialEq)]
@@ -249,9 +256,9 @@ impl Op {
     }
 }
 
-/// The op of this name: one of [`ALL`], or [`form::FORM`], which no hunt draws.
+/// The op of this name: one of [`ALL`], or [`form::FORM`], which no hunt draws, or one that the program has [defined](own::define).
 pub fn find(name: &str) -> Option<&'static Op> {
-    ALL.iter().copied().chain([&form::FORM]).find(|op| op.name == name)
+    ALL.iter().copied().chain([&form::FORM]).find(|op| op.name == name).or_else(|| own::find(name))
 }
 
 /// The ops of [`ALL`] that `are` so.

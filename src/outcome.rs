@@ -187,6 +187,11 @@ impl Outcome {
         killed || matches!(self, Self::Faulted(_))
     }
 
+    /// Whether a backward pass returned.
+    pub fn has_gradients(&self) -> bool {
+        matches!(self, Self::Returned(Returned { backward: Gradients::Returned(_), .. }))
+    }
+
     /// The outcome in one line, for people.
     pub fn summary(&self) -> String {
         match self {
@@ -280,6 +285,9 @@ pub struct Observation {
     /// The outcome of the call that candle has for the same, where the contract leaves the result open or the call is refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sibling: Option<Outcome>,
+    /// Slopes of the call in `f64` by input, where an op that a program defines was asked for gradients.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub slopes: BTreeMap<String, Vec<Slope>>,
     /// What the device reported meanwhile; older findings call it `remarks`.
     #[serde(default, alias = "remarks", skip_serializing_if = "DeviceReports::is_empty")]
     pub device_reports: DeviceReports,
@@ -291,7 +299,26 @@ pub struct Observation {
 impl Observation {
     /// An observation of `outcome` on `device`, and nothing else.
     pub fn new(device: Device, outcome: Outcome) -> Self {
-        let device_reports = DeviceReports::default();
-        Self { device, outcome, again: None, contiguous: None, sibling: None, device_reports, efforts: None }
+        Self {
+            device,
+            outcome,
+            again: None,
+            contiguous: None,
+            sibling: None,
+            slopes: BTreeMap::new(),
+            device_reports: DeviceReports::default(),
+            efforts: None,
+        }
     }
+}
+
+/// How much the (weighted) sum of all outputs changes with one stored element of an input, by finite differences.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Slope {
+    /// The element's place among those that are stored.
+    pub element: usize,
+    /// The change per unit.
+    pub value: f64,
+    /// How far off it may be.
+    pub error: f64,
 }

@@ -70,12 +70,7 @@ pub fn command_of(device: Device, build: Build, candle: Option<&CandleUnderTest>
         Some((candle, _)) => bail!("{candle} is only built with overflow checks"),
     };
     let mut command = Command::new(executable);
-    // Otherwise candle drops the graph of a backward pass, and second derivatives are impossible.
-    command.env("CANDLE_GRAD_DO_NOT_DETACH", "1");
-    // One thread per worker: cases are small, there are many workers, and the order of a sum must not depend on the machine.
-    command.env("RAYON_NUM_THREADS", "1").env("RUST_BACKTRACE", "0").env_remove("RUST_LIB_BACKTRACE");
-    // With the fixes, candle then checks ids before it launches a kernel that would assert. As released, it knows no such variable.
-    command.env("CANDLE_CUDA_CHECK_IDS", "1");
+    set_candle(&mut command);
     simulate(&mut command, device)?;
     if (device, build) == (Device::Cpu, Build::Mutated)
         && let Ok(libraries) = libraries()
@@ -84,6 +79,16 @@ pub fn command_of(device: Device, build: Build, candle: Option<&CandleUnderTest>
         command.env("LD_LIBRARY_PATH", libraries);
     }
     Ok(command)
+}
+
+/// Sets the environment variables that candle reads in any worker.
+pub fn set_candle(command: &mut Command) {
+    // Otherwise candle drops the graph of a backward pass, and second derivatives are impossible.
+    command.env("CANDLE_GRAD_DO_NOT_DETACH", "1");
+    // One thread per worker: cases are small, there are many workers, and the order of a sum must not depend on the machine.
+    command.env("RAYON_NUM_THREADS", "1").env("RUST_BACKTRACE", "0").env_remove("RUST_LIB_BACKTRACE");
+    // With the fixes, candle then checks ids before it launches a kernel that would assert. As released, it knows no such variable.
+    command.env("CANDLE_CUDA_CHECK_IDS", "1");
 }
 
 /// Gives `command` the simulated device's libraries if `device` is simulated.

@@ -1,6 +1,7 @@
 //! What to start a worker with: its build of candle, what its device loads and how it behaves, and how much a case may use.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -27,6 +28,8 @@ pub type Variable = (&'static str, OsString);
 pub struct WorkerSpec {
     /// The build of candle.
     pub build: Build,
+    /// This program itself, if it defines the op.
+    pub own: Option<OwnWorker>,
     /// The candle, if it is not the one that this program is linked with.
     pub candle: Option<Arc<CandleUnderTest>>,
     /// The kernels that a simulated device loads in place of candle's own.
@@ -39,6 +42,17 @@ pub struct WorkerSpec {
     pub only_costs: bool,
     /// Environment variables.
     pub variables: Vec<Variable>,
+}
+
+/// A program that defines an op, and serves cases of it itself.
+#[derive(Debug, Clone)]
+pub struct OwnWorker {
+    /// The program.
+    pub program: PathBuf,
+    /// The arguments with which it comes to the check of the op.
+    pub args: Vec<OsString>,
+    /// The name of the op.
+    pub op: &'static str,
 }
 
 impl WorkerSpec {

@@ -8,7 +8,7 @@ use std::thread;
 const STACK: usize = 8 << 20;
 
 /// Does `work` on such a stack, in a thread of this name.
-pub fn on_own_stack<T: Send + 'static>(name: &str, work: fn() -> T) -> io::Result<T> {
+pub fn on_own_stack<T: Send + 'static>(name: &str, work: impl FnOnce() -> T + Send + 'static) -> io::Result<T> {
     let thread = thread::Builder::new().name(name.to_string()).stack_size(STACK).spawn(work)?;
     Ok(thread.join().unwrap_or_else(|panic| resume_unwind(panic)))
 }

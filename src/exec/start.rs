@@ -16,7 +16,7 @@ use super::folder::Folder;
 use super::protocol::{self, Hello};
 use super::sanitizer::Sanitizer;
 use super::unusable_device::{UnusableDevice, lacks};
-use super::{Build, Missing, WorkerSpec, environment, kernel_warm_up};
+use super::{Build, Missing, WorkerSpec, environment, kernel_warm_up, own_worker};
 use crate::case::Case;
 use crate::device::Device;
 use crate::outcome::signal_name;
@@ -105,7 +105,15 @@ impl Started {
         compiles: bool,
     ) -> anyhow::Result<Self> {
         let (mut ours, theirs) = UnixStream::pair().context("cannot make a socket")?;
-        let mut command = environment::command_of(device, spec.build, spec.candle.as_deref())?;
+        let journal = folder.path().join("journal");
+        let mut command = match &spec.own {
+            Some(own) => own_worker::command(own, device, &journal, spec.limits.memory_mib),
+            None => {
+                let mut command = environment::command_of(device, spec.build, spec.candle.as_deref())?;
+                command.arg(device.to_string()).arg(journal).arg(spec.limits.memory_mib.to_string());
+                command
+            }
+        };
         let tool = Sanitizer::of(device, spec.behaviour.sanitizer);
         if let Some(tool) = tool {
             command = tool.start(&command)?;
@@ -120,7 +128,6 @@ impl Started {
         if device_time.exists() {
             std::fs::remove_file(&device_time).context("cannot remove a file")?;
         }
-        command.arg(device.to_string()).arg(folder.path().join("journal")).arg(spec.limits.memory_mib.to_string());
         command.stdin(Stdio::from(OwnedFd::from(theirs))).stdout(output.try_clone()?).stderr(output.try_clone()?);
         // The parent handles an interrupt at the terminal; its workers end when it ends.
         command.process_group(0);

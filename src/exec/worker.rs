@@ -22,7 +22,12 @@ pub const NAME_OPS: &str = "name-ops";
 
 /// The whole program of each worker: runs cases for `snuffer`, one at a time, in a process that may die.
 pub fn main() -> ExitCode {
-    match on_own_stack("cases", started_by_snuffer).context("cannot start a thread").and_then(|ended| ended) {
+    run(started_by_snuffer)
+}
+
+/// Serves cases on a stack of a known size.
+pub fn run(serve: impl FnOnce() -> anyhow::Result<()> + Send + 'static) -> ExitCode {
+    match on_own_stack("cases", serve).context("cannot start a thread").and_then(|ended| ended) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("snuffer-worker: {error:#}");
@@ -44,7 +49,12 @@ fn started_by_snuffer() -> anyhow::Result<()> {
         println!("{}", names.join("\n"));
         return Ok(());
     }
-    let [device, journal, memory] = args.as_slice() else {
+    serve_with(&args)
+}
+
+/// Serves with the arguments of a worker.
+pub fn serve_with(args: &[String]) -> anyhow::Result<()> {
+    let [device, journal, memory] = args else {
         anyhow::bail!("only `snuffer` starts this: snuffer-worker DEVICE JOURNAL MEMORY_MIB");
     };
     let device = device.parse().map_err(anyhow::Error::msg)?;

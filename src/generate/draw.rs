@@ -197,6 +197,15 @@ impl<'a> Draw<'a> {
         }
     }
 
+    /// A tensor of `dtype` and `shape` with values from `low` to `high`, in any view.
+    pub fn tensor_within(&mut self, dtype: DType, shape: &[usize], low: f64, high: f64) -> Result<Tensor> {
+        let view = self.view(shape)?;
+        self.filled(dtype, shape, view, |draw| {
+            let share = draw.between(0, 16)? as f64 / 16.0;
+            Ok(Value::of(dtype, (low + (high - low) * share).clamp(low, high)))
+        })
+    }
+
     fn filled(
         &mut self,
         dtype: DType,

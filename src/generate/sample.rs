@@ -53,7 +53,7 @@ pub struct Drawn {
 }
 
 /// How an op draws a case that keeps its contract.
-pub type Generate = fn(&mut Draw) -> Result<Case>;
+pub type Generate = &'static (dyn Fn(&mut Draw) -> Result<Case> + Sync);
 
 /// How many random bytes a case is drawn from: more than any generator reads.
 const BYTES: usize = 1 << 12;

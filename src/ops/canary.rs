@@ -77,16 +77,16 @@ pub static CANARY: Op = Op {
     support: &Support::both("x", &[DType::F32]),
     inputs: &[ANY],
     params: &[ParamSpec::text("fault", "The fault to plant.")],
-    generate: |_| Ok(case("none")),
-    contract: |case| match case.tensor("x") {
+    generate: &|_| Ok(case("none")),
+    contract: &|case| match case.tensor("x") {
         Some(x) => Contract::accepts(x.dtype, &x.shape),
         None => Contract::Rejects(&rule::CANARY),
     },
-    call,
+    call: &call,
     source: "x.clone()",
     // The op is part of this suite.
     torch: "",
-    reference: Some(|inputs| vec![inputs.array("x")]),
+    reference: Some(&|inputs| vec![inputs.array("x")]),
     ulps: 1.0,
     differentiable: &[],
     promise: "this file: the canary returns its input",

@@ -20,9 +20,9 @@ pub static FORM: Op = Op {
         ParamSpec::text("from", "The types of the operands, with spaces between them."),
         ParamSpec::text("to", "The types of the results, with spaces between them."),
     ],
-    generate: |_| Ok(case("neg.s32 %d0, %a0;", "s32", "s32", &vec![vec![1]; 32])),
-    contract: |_| Contract::Unspecified("a single PTX instruction"),
-    call,
+    generate: &|_| Ok(case("neg.s32 %d0, %a0;", "s32", "s32", &vec![vec![1]; 32])),
+    contract: &|_| Contract::Unspecified("a single PTX instruction"),
+    call: &call,
     source: "x.clone()",
     // PyTorch executes no PTX.
     torch: "",

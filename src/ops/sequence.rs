@@ -22,9 +22,9 @@ pub static SEQUENCE: Op = Op {
     support: &Support { of: "", cpu: &DType::FLOATS, cuda: &DType::FLOATS },
     inputs: &[],
     params: &[],
-    generate: draw::generate,
-    contract,
-    call: |call| {
+    generate: &draw::generate,
+    contract: &contract,
+    call: &|call| {
         let mut outputs = Vec::new();
         for (number, step) in steps(call.case).into_iter().enumerate() {
             let mut tensors = BTreeMap::new();
@@ -44,7 +44,7 @@ pub static SEQUENCE: Op = Op {
     source: "the steps, each on the first output of the one before, in its thread",
     // The steps have templates of their own.
     torch: "",
-    reference: Some(|inputs| {
+    reference: Some(&|inputs| {
         let mut evaluation = Evaluation::along(inputs.direction, inputs.shift);
         evaluation.extend(&accepted(inputs.case));
         evaluation.into_outputs()

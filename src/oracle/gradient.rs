@@ -4,6 +4,8 @@
 //! moves all elements of an input checks them all at once. If it disagrees, hits a kink, or could not show one wrong element, the
 //! elements are halved.
 
+mod slopes;
+
 use std::ops::Range;
 
 use super::compare::{Agreement, bound, compare_slope};
@@ -30,7 +32,7 @@ pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
         Gradients::Returned(store) => store,
     };
     if evidence.expected().is_none() {
-        return Verdict::Skip("no reference");
+        return slopes::judge(evidence, seen, returned, store);
     }
     // The first output of a step may be independent of some of the step's inputs.
     let matters = |name: &&String| {

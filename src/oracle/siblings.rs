@@ -1,7 +1,9 @@
 //! Two calls that candle has for one thing must both be accepted or both be refused, and agree, where nothing else is promised.
 
+mod rounded;
+
 use super::{Evidence, Kind, OracleName, SiblingDoes, Site, Verdict, fail};
-use crate::ops::{Contract, sibling};
+use crate::ops::{Contract, Same, sibling};
 use crate::outcome::{Observation, Outcome, Returned};
 
 pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
@@ -14,6 +16,17 @@ pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
     let name = sibling.name;
     let site = |does| Site::Sibling(name.to_string(), does);
     match (&seen.outcome, other) {
+        (Outcome::Returned(own), Outcome::Returned(precise)) if sibling.same == Same::Rounded => {
+            match rounded::difference(evidence, seen, own, precise) {
+                Err(why) => Verdict::Skip(why),
+                Ok(None) => Verdict::Pass,
+                Ok(Some(difference)) => {
+                    let detail = format!("the call and {name} differ: {difference}");
+                    fail(OracleName::Siblings, Kind::Differs, site(SiblingDoes::ReturnsOtherwise), seen, detail)
+                }
+            }
+        }
+        _ if sibling.same == Same::Rounded => Verdict::Skip("one of both is refused"),
         (Outcome::Rejected(refusal), Outcome::Returned(_)) => {
             let detail = format!("{name} accepts these arguments; got Err: {}", refusal.message);
             let is_supported = evidence.supported(seen.device);
@@ -25,7 +38,7 @@ pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
             fail(OracleName::Siblings, Kind::OnlyOneAccepts, site(SiblingDoes::Refuses), seen, detail)
         }
         (Outcome::Returned(own), Outcome::Returned(others))
-            if sibling.same_values && matches!(evidence.contract, Contract::Unspecified(_)) =>
+            if sibling.same == Same::Values && matches!(evidence.contract, Contract::Unspecified(_)) =>
         {
             match first_difference(own, others) {
                 None => Verdict::Pass,

@@ -150,7 +150,7 @@ pub fn rust_call(op: &Op, call: &Case, device: Device) -> Result<Vec<String>, St
         _ => "&Device::Cpu".to_string(),
     };
     context.insert("there".to_string(), there.into());
-    lines(&SOURCES, op.name, &context).map_err(|error| format!("{error:#}"))
+    lines(&SOURCES, op.name, op.source, &context).map_err(|error| format!("{error:#}"))
 }
 
 /// The lines of the same call in PyTorch. An `Err` says why there are none.
@@ -158,7 +158,7 @@ pub fn torch_call(op: &Op, call: &Case) -> Result<Vec<String>, String> {
     if op.torch.is_empty() {
         return Err("PyTorch has no such call".to_string());
     }
-    lines(&TORCH, op.name, &PYTHON.context(&op.complete(call))).map_err(|error| match error.kind() {
+    lines(&TORCH, op.name, op.torch, &PYTHON.context(&op.complete(call))).map_err(|error| match error.kind() {
         ErrorKind::InvalidOperation if error.detail().is_some_and(|why| why.starts_with("PyTorch")) => {
             error.detail().unwrap_or_default().to_string()
         }
@@ -166,8 +166,9 @@ pub fn torch_call(op: &Op, call: &Case) -> Result<Vec<String>, String> {
     })
 }
 
-fn lines(of: &Environment, name: &str, context: &BTreeMap<String, Jinja>) -> Result<Vec<String>, Error> {
-    let text = of.get_template(name)?.render(context)?;
+fn lines(of: &Environment, name: &str, source: &str, context: &BTreeMap<String, Jinja>) -> Result<Vec<String>, Error> {
+    // An op that a program defines is none of the catalog's.
+    let text = of.get_template(name).or_else(|_| of.template_from_str(source))?.render(context)?;
     let lines: Vec<&str> = text.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
     // Templates are indented in their source files.
     let indent = lines.iter().map(|line| line.len() - line.trim_start().len()).min().unwrap_or(0);

@@ -58,6 +58,9 @@ pub fn prove(
 /// The result of the case in a build without debug assertions and overflow checks.
 pub fn unchecked(op: &'static Op, case: &Case, violation: &Violation, spec: &WorkerSpec) -> anyhow::Result<Unchecked> {
     let device = violation.device;
+    if spec.own.is_some() {
+        return Ok(Unchecked::NotRun("a program has one build".to_string()));
+    }
     let mut worker = match Worker::start(device, &WorkerSpec { build: Build::Unchecked, ..spec.clone() }) {
         Ok(worker) => worker,
         Err(_) if device != Device::Cpu => return Ok(Unchecked::NotRun(format!("no such build for {device}"))),

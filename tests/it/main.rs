@@ -52,6 +52,7 @@ mod number;
 mod ops;
 #[path = "../common/output.rs"]
 mod output;
+mod own_ops;
 #[path = "../common/place.rs"]
 mod place;
 mod predicates;

@@ -11,12 +11,12 @@ const ROWS: [&[&str]; 12] = [
     &["generate"],
     &["ops"],
     &["guard", "oracle", "run"],
-    &["exec"],
+    &["exec", "strategy"],
     &["examine", "program"],
     &["store"],
     &["causes", "investigate", "report"],
     &["settle"],
-    &["candles", "compare", "fidelity", "fixes", "fuzz", "golden", "hunt", "kernels", "matrix", "score"],
+    &["candles", "check", "compare", "fidelity", "fixes", "fuzz", "golden", "hunt", "kernels", "matrix", "score"],
     &["cli", "console", "exit_code"],
 ];
 

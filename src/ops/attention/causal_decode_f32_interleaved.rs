@@ -16,7 +16,7 @@ pub static CAUSAL_DECODE_F32_INTERLEAVED: Op = Op {
     support: &Support::both("q", &[DType::F32]),
     inputs: &[InputSpec::new("q", "(H, D): the queries"), InputSpec::new("kv", "(L, HK, 2 D): keys before values")],
     params: &[ParamSpec::float("scale", 1.0, "The scale of the scores.")],
-    generate: |draw| {
+    generate: &|draw| {
         let dtype = draw.dtype(CAUSAL_DECODE_F32_INTERLEAVED.support)?;
         let (heads, repeat, width) = (draw.between(1, 3)?, draw.between(1, 3)?, draw.positive()?);
         let q = draw.tensor(dtype, &[heads * repeat, width])?;
@@ -24,7 +24,7 @@ pub static CAUSAL_DECODE_F32_INTERLEAVED: Op = Op {
         let case = Case::default().input("q", q).input("kv", draw.tensor(dtype, &kv)?);
         Ok(case.param("scale", *draw.choose(&[1.0, 0.5, 0.125])?))
     },
-    contract: |case| {
+    contract: &|case| {
         let (Some(q), Some(kv)) = (case.tensor("q"), case.tensor("kv")) else {
             return Contract::Rejects(&rule::SHAPES);
         };
@@ -38,7 +38,7 @@ pub static CAUSAL_DECODE_F32_INTERLEAVED: Op = Op {
         }
         Contract::accepts(q.dtype, &[q.shape[0], 1, q.shape[1]])
     },
-    call: |call| {
+    call: &|call| {
         let (q, kv) = (call.tensor("q")?, call.tensor("kv")?);
         let ((heads, width), (length, groups, both)) = (q.dims2()?, kv.dims3()?);
         if both != 2 * width || groups == 0 || heads % groups != 0 {
@@ -58,7 +58,7 @@ pub static CAUSAL_DECODE_F32_INTERLEAVED: Op = Op {
     ",
     // PyTorch has no call of this form.
     torch: "",
-    reference: Some(|inputs| {
+    reference: Some(&|inputs| {
         let (q, kv) = (inputs.array("q"), inputs.array("kv"));
         let (heads, width, repeat) = (q.shape()[0], q.shape()[1], q.shape()[0] / kv.shape()[1]);
         let scale = Num::exact(f64::from(inputs.case.float("scale") as f32));

@@ -46,9 +46,9 @@ pub static FLASH_ATTN: Op = Op {
         ParamSpec::float("scale", 1.0, "The scale of the scores."),
         ParamSpec::float("softcap", 0.0, "The cap of the scores.").optional(),
     ],
-    generate,
-    contract,
-    call: attend,
+    generate: &generate,
+    contract: &contract,
+    call: &attend,
     source: r#"
         {% set T = inputs.q.rust if "half::" in inputs.q.rust else "f32" %}
         {% set causal = mask == "causal" %}
@@ -91,7 +91,7 @@ pub static FLASH_ATTN: Op = Op {
         q, k, v = [x.transpose(1, 2) for x in (q, k, v)]
         F.scaled_dot_product_attention(q, k, v, attn_mask={{ bias_or_mask }}, scale={{ scale }}, enable_gqa=True)
     "#,
-    reference: Some(reference),
+    reference: Some(&reference),
     ulps: 8.0,
     differentiable: &[],
     promise: "candle-nn/src/attention/cpu_flash/mod.rs:45-65 (shapes, scale, mask, ALiBi, soft-capping, one function for \

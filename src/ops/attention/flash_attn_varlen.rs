@@ -18,16 +18,16 @@ pub static FLASH_ATTN_VARLEN_CPU: Op = Op {
     support: &Support::both("q", &[DType::F32, DType::F16]),
     inputs: INPUTS,
     params: PARAMS,
-    generate: |draw| generate(draw, FLASH_ATTN_VARLEN_CPU.support),
-    contract,
-    call: |call| attend(call, flash_attn_varlen_cpu, Some(&Device::Cpu)),
+    generate: &|draw| generate(draw, FLASH_ATTN_VARLEN_CPU.support),
+    contract: &contract,
+    call: &|call| attend(call, flash_attn_varlen_cpu, Some(&Device::Cpu)),
     source: r#"
         {% set function = "flash_attn_varlen_cpu" %}
         {% include "varlen" %}
     "#,
     // PyTorch has no call of this form.
     torch: "",
-    reference: Some(reference),
+    reference: Some(&reference),
     ulps: 8.0,
     differentiable: &[],
     promise: PROMISE,
@@ -40,16 +40,16 @@ pub static FLASH_ATTN_VARLEN_UNFUSED: Op = Op {
     support: &Support::both("q", &DType::FLOATS),
     inputs: INPUTS,
     params: PARAMS,
-    generate: |draw| generate(draw, FLASH_ATTN_VARLEN_UNFUSED.support),
-    contract,
-    call: |call| attend(call, flash_attn_varlen_unfused, None),
+    generate: &|draw| generate(draw, FLASH_ATTN_VARLEN_UNFUSED.support),
+    contract: &contract,
+    call: &|call| attend(call, flash_attn_varlen_unfused, None),
     source: r#"
         {% set function, to_host = "flash_attn_varlen_unfused", "" %}
         {% include "varlen" %}
     "#,
     // PyTorch has no call of this form.
     torch: "",
-    reference: Some(reference),
+    reference: Some(&reference),
     ulps: 8.0,
     differentiable: &[],
     promise: PROMISE,

@@ -24,9 +24,9 @@ pub static CONCAT: Op = Op {
     support: CACHE_SUPPORT,
     inputs: APPENDS,
     params: CACHE_PARAMS,
-    generate: draw_cache,
-    contract: whole_contract,
-    call: |call| {
+    generate: &draw_cache,
+    contract: &whole_contract,
+    call: &|call| {
         let mut cache = ConcatKvCache::new(call.size("dim"));
         let mut outputs = append_all(call, &mut cache, ConcatKvCache::reset, |cache, k, v| {
             let (k, v) = cache.append(k, v)?;
@@ -46,7 +46,7 @@ pub static CONCAT: Op = Op {
     "#,
     // PyTorch has no such cache.
     torch: "",
-    reference: Some(whole_reference),
+    reference: Some(&whole_reference),
     ulps: 4.0,
     differentiable: &[],
     promise: "candle-nn/src/kv_cache.rs:584-760 (its documentation); torch.cat of all that was appended",

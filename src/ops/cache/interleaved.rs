@@ -22,11 +22,11 @@ pub static INTERLEAVED: Op = Op {
     support: CACHE_SUPPORT,
     inputs: APPENDS,
     params: &[APPEND_DIM, RESET],
-    generate: |draw| {
+    generate: &|draw| {
         let (heads, width) = (draw.positive()?, draw.positive()?);
         Ok(draw_parts(draw, CACHE_SUPPORT, vec![1, heads, 1, width], 2)?.param("dim", 2_usize))
     },
-    contract: |case| match part_shape(case, 2) {
+    contract: &|case| match part_shape(case, 2) {
         Err(contract) => contract,
         Ok((_, shape)) if shape.len() != 4 => Contract::Unspecified("keys that are not (1, H, S, D)"),
         Ok((_, shape)) if shape[0] != 1 => Contract::Rejects(&rule::BATCH),
@@ -35,7 +35,7 @@ pub static INTERLEAVED: Op = Op {
             Contract::Accepts { outputs: spans(case, 2).iter().map(output).collect(), refusal: None }
         }
     },
-    call: |call| {
+    call: &|call| {
         let width = call.optional("k0").and_then(|k| k.dims().last().copied()).unwrap_or(0);
         let mut cache = InterleavedKvCache::new(width);
         append_all(call, &mut cache, InterleavedKvCache::reset, |cache, k, v| Ok(vec![cache.append(k, v)?]))
@@ -50,7 +50,7 @@ pub static INTERLEAVED: Op = Op {
     "#,
     // PyTorch has no such cache.
     torch: "",
-    reference: Some(|inputs| {
+    reference: Some(&|inputs| {
         let both = |(k, v): (ArrayD<Num>, ArrayD<Num>)| {
             let swapped = |x: ArrayD<Num>| x.index_axis_move(Axis(0), 0).permuted_axes(vec![1, 0, 2]);
             ndarray::concatenate(Axis(2), &[swapped(k).view(), swapped(v).view()]).expect("one shape")

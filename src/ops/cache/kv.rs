@@ -26,8 +26,8 @@ pub static KV: Op = Op {
     support: CACHE_SUPPORT,
     inputs: APPENDS,
     params: CACHE_PARAMS,
-    generate: draw_cache,
-    contract: |case| {
+    generate: &draw_cache,
+    contract: &|case| {
         let max = case.size("max");
         if max == 0 {
             let appends = lengths(case, case.size("dim")).iter().any(|&length| length > 0);
@@ -37,7 +37,7 @@ pub static KV: Op = Op {
         let contract = whole_contract(case).may_refuse(!case.is_contiguous(), why::CONTIGUOUS);
         if affords(case, case.size("dim"), max) { contract } else { TOO_LARGE }
     },
-    call: |call| {
+    call: &|call| {
         let mut cache = KvCache::new(call.size("dim"), call.size("max"));
         let mut outputs = append_all(call, &mut cache, KvCache::reset, |cache, k, v| {
             let (k, v) = cache.append(k, v)?;
@@ -57,7 +57,7 @@ pub static KV: Op = Op {
     "#,
     // PyTorch has no such cache.
     torch: "",
-    reference: Some(whole_reference),
+    reference: Some(&whole_reference),
     ulps: 4.0,
     differentiable: &[],
     promise: "candle-nn/src/kv_cache.rs:5-160: `append` grows a full buffer; torch.cat of all that was appended, as its sibling \

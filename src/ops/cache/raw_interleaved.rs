@@ -28,12 +28,12 @@ pub static RAW_INTERLEAVED: Op = Op {
     support: &Support::both("k0", &[DType::F32]),
     inputs: APPENDS,
     params: CACHE_PARAMS,
-    generate: |draw| {
+    generate: &|draw| {
         let (heads, width) = (draw.positive()?, draw.positive()?);
         let case = draw_parts(draw, RAW_INTERLEAVED.support, vec![1, heads, width], 0)?;
         Ok(case.param("dim", 0_usize).param("max", draw.between(1, 4)?))
     },
-    contract: |case| match part_shape(case, 0) {
+    contract: &|case| match part_shape(case, 0) {
         Err(contract) => contract,
         Ok((_, shape)) if shape.len() != 3 => Contract::Unspecified("keys that are not (S, H, D)"),
         Ok(_) if !affords(case, 0, case.size("max")) => TOO_LARGE,
@@ -42,7 +42,7 @@ pub static RAW_INTERLEAVED: Op = Op {
             Contract::Accepts { outputs: spans(case, 0).iter().map(output).collect(), refusal: None }
         }
     },
-    call: |call| {
+    call: &|call| {
         let (_, heads, width) = call.tensor("k0")?.dims3()?;
         let mut cache = RawInterleavedKvCache::new(heads, width, call.size("max"));
         let flat = |x: &Candle| x.flatten_all()?.to_vec1::<f32>();
@@ -72,7 +72,7 @@ pub static RAW_INTERLEAVED: Op = Op {
     "#,
     // PyTorch has no such cache.
     torch: "",
-    reference: Some(|inputs| {
+    reference: Some(&|inputs| {
         let both = |(k, v): (ArrayD<Num>, ArrayD<Num>)| {
             let mut data = Vec::new();
             let rows = |x: ArrayView3<Num>| x.rows().into_iter().map(|row| row.to_vec()).collect::<Vec<_>>();

@@ -29,16 +29,16 @@ pub static ROTATING: Op = Op {
     support: CACHE_SUPPORT,
     inputs: APPENDS,
     params: CACHE_PARAMS,
-    generate: draw_cache,
-    contract: ring_contract,
-    call: |call| appended(call, Candle::copy),
+    generate: &draw_cache,
+    contract: &ring_contract,
+    call: &|call| appended(call, Candle::copy),
     source: r#"
         {% set copied = ".copy()?" %}
         {% include "ring" %}
     "#,
     // PyTorch has no such cache.
     torch: "",
-    reference: Some(ring_reference),
+    reference: Some(&ring_reference),
     ulps: 4.0,
     differentiable: &[],
     promise: RING_PROMISE,
@@ -51,16 +51,16 @@ pub static ROTATING_KEPT: Op = Op {
     support: CACHE_SUPPORT,
     inputs: APPENDS,
     params: CACHE_PARAMS,
-    generate: draw_cache,
-    contract: ring_contract,
-    call: |call| appended(call, |returned| Ok(returned.clone())),
+    generate: &draw_cache,
+    contract: &ring_contract,
+    call: &|call| appended(call, |returned| Ok(returned.clone())),
     source: r#"
         {% set copied = "" %}
         {% include "ring" %}
     "#,
     // PyTorch has no such cache.
     torch: "",
-    reference: Some(ring_reference),
+    reference: Some(&ring_reference),
     ulps: 4.0,
     differentiable: &[],
     promise: RING_PROMISE,
@@ -85,9 +85,9 @@ pub static ROTATING_POSITIONS: Op = Op {
     support: CACHE_SUPPORT,
     inputs: APPENDS,
     params: CACHE_PARAMS,
-    generate: draw_cache,
-    contract: |case| announced(case, |step| (DType::U32, vec![step.returned.len()])),
-    call: |call| {
+    generate: &draw_cache,
+    contract: &|case| announced(case, |step| (DType::U32, vec![step.returned.len()])),
+    call: &|call| {
         let mut cache = RotatingKvCache::new(call.size("dim"), call.size("max"));
         append_all(call, &mut cache, RotatingKvCache::reset, |cache, k, v| {
             let length = k.dim(call.size("dim"))?;
@@ -110,7 +110,7 @@ pub static ROTATING_POSITIONS: Op = Op {
     "#,
     // PyTorch has no such cache.
     torch: "",
-    reference: Some(|inputs| {
+    reference: Some(&|inputs| {
         let positions = |step: Step| {
             let positions = step.returned.iter().map(|&position| Num::exact(position as f64)).collect();
             ArrayD::from_shape_vec(IxDyn(&[step.returned.len()]), positions).expect("as many")
@@ -130,9 +130,9 @@ pub static ROTATING_MASK: Op = Op {
     support: CACHE_SUPPORT,
     inputs: APPENDS,
     params: CACHE_PARAMS,
-    generate: draw_cache,
-    contract: |case| announced(case, |step| (DType::U8, vec![step.length, step.returned.len()])),
-    call: |call| {
+    generate: &draw_cache,
+    contract: &|case| announced(case, |step| (DType::U8, vec![step.length, step.returned.len()])),
+    call: &|call| {
         let mut cache = RotatingKvCache::new(call.size("dim"), call.size("max"));
         append_all(call, &mut cache, RotatingKvCache::reset, |cache, k, v| {
             let length = k.dim(call.size("dim"))?;
@@ -156,7 +156,7 @@ pub static ROTATING_MASK: Op = Op {
     "#,
     // PyTorch has no such cache.
     torch: "",
-    reference: Some(|inputs| {
+    reference: Some(&|inputs| {
         let max = inputs.case.size("max");
         let mask = |step: Step| {
             ArrayD::from_shape_fn(IxDyn(&[step.length, step.returned.len()]), |index| {

@@ -28,8 +28,8 @@ pub static SCATTERED: Op = Op {
     support: FLOATS,
     inputs: APPENDS,
     params: PARAMS,
-    generate,
-    contract: |case| match checked(case) {
+    generate: &generate,
+    contract: &|case| match checked(case) {
         Err(contract) => contract,
         Ok((dtype, shape)) => {
             let context = case.size("context");
@@ -42,7 +42,7 @@ pub static SCATTERED: Op = Op {
             contract.may_refuse(!case.is_contiguous(), why::CONTIGUOUS)
         }
     },
-    call: |call| {
+    call: &|call| {
         let mut outputs = Vec::new();
         let mut visible = steps(call.case).into_iter();
         announced(call, |cache, k, v, ids| {
@@ -90,7 +90,7 @@ pub static SCATTERED: Op = Op {
     "#,
     // PyTorch has no such cache.
     torch: "",
-    reference: Some(|inputs| {
+    reference: Some(&|inputs| {
         let mut outputs = Vec::new();
         for (place, step) in steps(inputs.case).into_iter().enumerate() {
             for side in ["k", "v"] {
@@ -122,8 +122,8 @@ pub static SCATTERED_MASK: Op = Op {
     support: FLOATS,
     inputs: APPENDS,
     params: PARAMS,
-    generate,
-    contract: |case| match checked(case) {
+    generate: &generate,
+    contract: &|case| match checked(case) {
         // The builder gets lengths, and not the parts.
         Err(Contract::Rejects(_)) => Contract::Unspecified(why::NO_CALL),
         Err(contract) => contract,
@@ -137,7 +137,7 @@ pub static SCATTERED_MASK: Op = Op {
             contract.may_refuse(!case.is_contiguous(), why::CONTIGUOUS)
         }
     },
-    call: |call| {
+    call: &|call| {
         let mut outputs = Vec::new();
         announced(call, |_, _, _, ids| {
             outputs.push(ids.mask().clone());
@@ -156,7 +156,7 @@ pub static SCATTERED_MASK: Op = Op {
     "#,
     // PyTorch has no such cache.
     torch: "",
-    reference: Some(|inputs| {
+    reference: Some(&|inputs| {
         let (context, lengths) = (inputs.case.size("context"), lengths(inputs.case, 2));
         let shown = |shows: bool| Num::exact(if shows { 0.0 } else { f64::NEG_INFINITY });
         let mask = |(step, length): (Step, usize)| {

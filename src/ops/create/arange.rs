@@ -22,7 +22,7 @@ pub static ARANGE: Op = Op {
         ParamSpec::float("start", 0.0, "The first value."),
         ParamSpec::float("step", 1.0, "The distance between values.").optional(),
     ],
-    generate: |draw| {
+    generate: &|draw| {
         let dtype = draw.dtype(STEPPED)?;
         let (start, step) =
             *draw.choose(&[(0.0, 1.0), (1.0, 1.0), (3.0, 2.0), (8.0, -0.25), (0.0, 0.5), (0.0, 0.1)])?;
@@ -41,11 +41,11 @@ pub static ARANGE: Op = Op {
         let case = case.param("end", if holds { end } else { start });
         Ok(if step == 1.0 && draw.one_in(2)? { case } else { case.param("step", step) })
     },
-    contract: |case| match range(case) {
+    contract: &|case| match range(case) {
         Err(contract) => contract,
         Ok((_, _, count)) => Contract::accepts(dtype(case), &[count]),
     },
-    call: |call| {
+    call: &|call| {
         let number = |name| call.case.float(name);
         let (start, end) = (number("start"), number("end"));
         let step = call.case.params.contains_key("step").then(|| number("step"));
@@ -69,7 +69,7 @@ pub static ARANGE: Op = Op {
         {% set start, end, step = start|of(dtype), end|of(dtype), step|default(1)|of(dtype) %}
         torch.arange({{ start }}, {{ end }}, {{ step }}, dtype={{ dtype|dtype }})
     ",
-    reference: Some(|inputs| {
+    reference: Some(&|inputs| {
         let Ok((start, step, count)) = range(inputs.case) else { return Vec::new() };
         let unit = dtype(inputs.case).unit_roundoff();
         let value = |index: usize| {

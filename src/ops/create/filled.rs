@@ -29,9 +29,9 @@ macro_rules! constants {
             support: $support,
             inputs: &[],
             params: &[COLUMNS, DTYPE, ROWS],
-            generate: |draw| generate(draw, $support),
-            contract,
-            call: |call| {
+            generate: &|draw| generate(draw, $support),
+            contract: &contract,
+            call: &|call| {
                 let shape = (call.size("rows"), call.size("columns"));
                 Ok(vec![Tensor::$function(shape, candle_dtype(dtype(call.case)), call.device)?])
             },
@@ -43,7 +43,7 @@ macro_rules! constants {
                 "torch.", stringify!($function),
                 "({{ rows }}, {{ columns }}, dtype={{ dtype|dtype }})"
             ),
-            reference: Some(|inputs| filled(inputs.case, |_, _| $value)),
+            reference: Some(&|inputs| filled(inputs.case, |_, _| $value)),
             ulps: 4.0,
             differentiable: &[],
             promise: CREATED_PROMISE,
@@ -67,19 +67,19 @@ macro_rules! squares {
             support: FILLED,
             inputs: &[],
             params: &[DTYPE, ROWS],
-            generate: |draw| {
+            generate: &|draw| {
                 let mut case = generate(draw, FILLED)?;
                 case.params.remove("columns");
                 let size = case.size("rows").min(600);
                 Ok(case.param("rows", size))
             },
-            contract: |case| contract(&square(case)),
-            call: |call| Ok(vec![Tensor::$function(call.size("rows"), candle_dtype(dtype(call.case)), call.device)?]),
+            contract: &|case| contract(&square(case)),
+            call: &|call| Ok(vec![Tensor::$function(call.size("rows"), candle_dtype(dtype(call.case)), call.device)?]),
             source: concat!(
                 "Tensor::", stringify!($function), "({{ rows }}, {{ dtype|dtype }}, &device)?"
             ),
             torch: $torch,
-            reference: Some(|inputs| {
+            reference: Some(&|inputs| {
                 filled(&square(inputs.case), |row: usize, column: usize| if $holds(&row, &column) { 1.0 } else { 0.0 })
             }),
             ulps: 4.0,

@@ -19,14 +19,14 @@ pub static FROM_VALUES: Op = Op {
         ParamSpec::word("form", &["vec", "slice", "iter", "new"], "The constructor."),
         ParamSpec::size("rows", 1, "The number of rows."),
     ],
-    generate: |draw| {
+    generate: &|draw| {
         let dtype = draw.dtype(FROM_VALUES.support)?;
         let (rows, columns) = (draw.positive()?, draw.size()?);
         let form = *draw.choose(&["vec", "slice", "iter", "new"])?;
         let case = Case::default().input("x", draw.tensor(dtype, &[rows, columns])?);
         Ok(case.param("rows", rows).param("form", form))
     },
-    contract: |case| {
+    contract: &|case| {
         let Some(x) = case.tensor("x") else { return Contract::Rejects(&rule::SHAPES) };
         let count = x.elements().unwrap_or(0);
         if matches!(case.text("form"), "iter" | "new") {
@@ -40,7 +40,7 @@ pub static FROM_VALUES: Op = Op {
             rows => Contract::accepts(x.dtype, &[rows, count / rows]),
         }
     },
-    call: |call| {
+    call: &|call| {
         let (x, rows) = (call.tensor("x")?, call.size("rows"));
         Ok(vec![typed!(dtype_of(x), T => {
             let values: Vec<T> = x.to_device(&candle_core::Device::Cpu)?.flatten_all()?.to_vec1()?;
@@ -64,7 +64,7 @@ pub static FROM_VALUES: Op = Op {
     "#,
     // PyTorch has one constructor for all of these.
     torch: "",
-    reference: Some(|inputs| {
+    reference: Some(&|inputs| {
         let x = inputs.array("x");
         let rows = inputs.case.size("rows").max(1);
         let flat = matches!(inputs.case.text("form"), "iter" | "new");

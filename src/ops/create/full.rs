@@ -16,13 +16,13 @@ pub static FULL: Op = Op {
     support: UNIFORM,
     inputs: &[],
     params: &[COLUMNS, DTYPE, ROWS, ParamSpec::float("value", 0.0, "Every element.")],
-    generate: |draw| {
+    generate: &|draw| {
         let value = *draw.choose(&[0.0, 1.0, 2.0, 7.0, 96.0, 0.1])?;
         let case = generate(draw, UNIFORM)?;
         let value = if dtype(&case).is_float() { value } else { f64::trunc(value) };
         Ok(case.param("value", value))
     },
-    contract: |case| {
+    contract: &|case| {
         let value = case.float("value");
         // Beyond its range a float is infinite, as in PyTorch; the 8-bit one has no infinity.
         let overflows = dtype(case).is_float() && dtype(case) != DType::F8e4m3;
@@ -32,7 +32,7 @@ pub static FULL: Op = Op {
             Contract::Unspecified("a value that the dtype cannot hold")
         }
     },
-    call: |call| {
+    call: &|call| {
         let (shape, value) = ((call.size("rows"), call.size("columns")), call.case.float("value"));
         Ok(vec![typed!(dtype(call.case), T => Tensor::full(<T as WithDType>::from_f64(value), shape, call.device)?)])
     },
@@ -42,7 +42,7 @@ pub static FULL: Op = Op {
     torch: r"
         torch.full(({{ rows }}, {{ columns }}), {{ value|of(dtype) }}, dtype={{ dtype|dtype }})
     ",
-    reference: Some(|inputs| {
+    reference: Some(&|inputs| {
         let value = dtype(inputs.case).round(inputs.case.float("value"));
         filled(inputs.case, |_, _| value)
     }),

@@ -15,15 +15,15 @@ pub static LIKE: Op = Op {
     support: &Support { of: "x", cpu: &DType::ALL, cuda: &DType::STANDARD_AND_F8 },
     inputs: &[ANY],
     params: &[ParamSpec::word("form", &["zeros", "ones"], "Every element.")],
-    generate: |draw| case_in_form(draw, KERNELS, &["zeros", "ones"]),
-    contract: elementwise,
-    call: |call| {
+    generate: &|draw| case_in_form(draw, KERNELS, &["zeros", "ones"]),
+    contract: &elementwise,
+    call: &|call| {
         let x = call.tensor("x")?;
         Ok(vec![if call.case.text("form") == "ones" { x.ones_like()? } else { x.zeros_like()? }])
     },
     source: "x.{{ 'ones' if form == 'ones' else 'zeros' }}_like()?",
     torch: "torch.{{ 'ones' if form == 'ones' else 'zeros' }}_like(x)",
-    reference: Some(|inputs| {
+    reference: Some(&|inputs| {
         let value = if inputs.case.text("form") == "ones" { 1.0 } else { 0.0 };
         each(inputs, "x", |_| Num::exact(value))
     }),

@@ -28,9 +28,9 @@ pub static VAR: Op = Op {
     support: &Support::both("", &DType::ALL),
     inputs: &[],
     params: &[ParamSpec::word("form", FORMS, "The function; `into_inner` takes the tensor out of `Var::zeros`.")],
-    generate: |draw| Ok(Case::default().param("form", *draw.choose(FORMS)?)),
-    contract: |_| Contract::accepts(DType::U8, &[2]),
-    call: |call| {
+    generate: &|draw| Ok(Case::default().param("form", *draw.choose(FORMS)?)),
+    contract: &|_| Contract::accepts(DType::U8, &[2]),
+    call: &|call| {
         let (device, values) = (call.device, [0f32, 1.0]);
         let var = match call.case.text("form") {
             "ones" => Var::ones(2, Candle::F32, device)?,
@@ -66,7 +66,7 @@ pub static VAR: Op = Op {
     "#,
     // This is about candle's own state.
     torch: "",
-    reference: Some(|_| vec![ArrayD::from_elem(IxDyn(&[2]), Num::exact(1.0))]),
+    reference: Some(&|_| vec![ArrayD::from_elem(IxDyn(&[2]), Num::exact(1.0))]),
     ulps: 4.0,
     differentiable: &[],
     promise: "candle-core/src/variable.rs:1-4, 27-126 (candle's documentation alone): the tensor of a variable has \

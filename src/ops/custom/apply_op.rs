@@ -39,12 +39,12 @@ pub static APPLY_OP: Op = Op {
     support: FLOATS,
     inputs: INPUTS,
     params: &[ARITY, ParamSpec::word("form", &["", "arc"], "The method: the op itself, or a shared one.")],
-    generate: |draw| {
+    generate: &|draw| {
         let case = draw_product(draw)?;
         Ok(if draw.one_in(3)? { case.param("form", "arc") } else { case })
     },
-    contract: product_contract,
-    call: |call| {
+    contract: &product_contract,
+    call: &|call| {
         let (x, shared) = (call.tensor("x")?, call.case.text("form") == "arc");
         Ok(vec![match arity(call.case) {
             3 if shared => x.apply_op3_arc(call.tensor("y")?, call.tensor("z")?, Arc::new(Box::new(Product)))?,
@@ -63,7 +63,7 @@ pub static APPLY_OP: Op = Op {
         x.apply_op{{ count }}{{ "_arc" if form == "arc" else "" }}({{ others }}{{ op }})?
     "#,
     torch: TORCH,
-    reference: Some(product),
+    reference: Some(&product),
     ulps: 4.0,
     differentiable: &["x", "y"],
     promise: PROMISE,
@@ -76,9 +76,9 @@ pub static APPLY_OP_NO_BWD: Op = Op {
     support: FLOATS,
     inputs: INPUTS,
     params: &[ARITY],
-    generate: |draw| Ok(Case { backward: Backward::None, ..draw_product(draw)? }),
-    contract: product_contract,
-    call: |call| {
+    generate: &|draw| Ok(Case { backward: Backward::None, ..draw_product(draw)? }),
+    contract: &product_contract,
+    call: &|call| {
         let x = call.tensor("x")?;
         Ok(vec![match arity(call.case) {
             3 => x.apply_op3_no_bwd(call.tensor("y")?, call.tensor("z")?, &Product)?,
@@ -93,7 +93,7 @@ pub static APPLY_OP_NO_BWD: Op = Op {
         x.apply_op{{ count }}_no_bwd({{ others }}&Product)?
     "#,
     torch: TORCH,
-    reference: Some(product),
+    reference: Some(&product),
     ulps: 4.0,
     differentiable: &[],
     promise: PROMISE,

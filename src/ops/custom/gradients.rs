@@ -39,12 +39,12 @@ pub static GRADIENTS: Op = Op {
     support: FLOATS,
     inputs: &[ANY, InputSpec::new("y", "shaped as `x`")],
     params: &[],
-    generate: |draw| Ok(Case { backward: Backward::None, ..draw_alike(draw, 0, &["x", "y"])? }),
-    contract: |case| match nonempty_contract(case, "a product without elements") {
+    generate: &|draw| Ok(Case { backward: Backward::None, ..draw_alike(draw, 0, &["x", "y"])? }),
+    contract: &|case| match nonempty_contract(case, "a product without elements") {
         Contract::Accepts { .. } => with_second(case, "y", (DType::U8, vec![3])),
         other => other,
     },
-    call: |call| {
+    call: &|call| {
         let (x, y) = (Var::from_tensor(call.tensor("x")?)?, Var::from_tensor(call.tensor("y")?)?);
         let z = Var::from_tensor(call.tensor("y")?)?;
         let grads = x.apply_op3(&y, &z, Product)?.sum_all()?.backward()?;
@@ -84,7 +84,7 @@ pub static GRADIENTS: Op = Op {
     "#,
     // This is about candle's own state.
     torch: "",
-    reference: Some(|inputs| {
+    reference: Some(&|inputs| {
         let facts = [0.0, 0.0, 1.0].map(Num::exact).to_vec();
         // Backward adds gradients to zeros, which may flush subnormals.
         let gradient = |of: &str| inputs.array(of).mapv(|x| x + Num::exact(0.0));

@@ -28,7 +28,7 @@ pub static INPLACE_OP: Op = Op {
         InputSpec::new("z", "shaped as `x`").when("arity", "three"),
     ],
     params: &[ParamSpec::word("arity", &["one", "two", "three"], "How many tensors the op takes.")],
-    generate: |draw| {
+    generate: &|draw| {
         let mut case = Case { backward: Backward::None, ..draw_product(draw)? };
         // A place that is written twice is refused: few cases have one.
         let keeps = !draw.one_in(8)?;
@@ -37,7 +37,7 @@ pub static INPLACE_OP: Op = Op {
         }
         Ok(case)
     },
-    contract: |case| match product_contract(case) {
+    contract: &|case| match product_contract(case) {
         Contract::Accepts { outputs, refusal } => {
             let x = case.tensor("x");
             let twice = x.is_some_and(|x| x.view.broadcast.iter().any(|&dim| x.shape[dim] > 1));
@@ -48,7 +48,7 @@ pub static INPLACE_OP: Op = Op {
         }
         other => other,
     },
-    call: |call| {
+    call: &|call| {
         let x = call.tensor("x")?;
         // The other half shares the storage and must keep its values.
         let both = Tensor::stack(&[x, x], 0)?;
@@ -78,7 +78,7 @@ pub static INPLACE_OP: Op = Op {
         {% endif %}
         outputs = [x, kept]
     ",
-    reference: Some(|inputs| [product(inputs), vec![inputs.array("x")]].concat()),
+    reference: Some(&|inputs| [product(inputs), vec![inputs.array("x")]].concat()),
     ulps: 4.0,
     differentiable: &[],
     promise: "candle-core/src/custom_op.rs:595-606 (a tensor with repeated elements is rejected, as in PyTorch), \

@@ -22,8 +22,8 @@ pub static INPLACE_SHARED: Op = Op {
     support: FLOATS,
     inputs: &[ANY],
     params: &[],
-    generate: |draw| Ok(Case { backward: Backward::None, ..draw_alike(draw, 1, &["x"])? }),
-    contract: |case| match nonempty_contract(case, "an empty part") {
+    generate: &|draw| Ok(Case { backward: Backward::None, ..draw_alike(draw, 1, &["x"])? }),
+    contract: &|case| match nonempty_contract(case, "an empty part") {
         Contract::Accepts { .. } if shape_of(case).is_empty() => Contract::Unspecified("a part of a scalar"),
         Contract::Accepts { outputs, refusal } => {
             let like = outputs[0].clone();
@@ -31,7 +31,7 @@ pub static INPLACE_SHARED: Op = Op {
         }
         other => other,
     },
-    call: |call| {
+    call: &|call| {
         let x = call.tensor("x")?.force_contiguous()?;
         let both = Tensor::stack(&[&x, &x], 0)?;
         let (first, second) = (both.get(0)?, both.get(1)?);
@@ -71,7 +71,7 @@ pub static INPLACE_SHARED: Op = Op {
     "#,
     // This is about candle's own state.
     torch: "",
-    reference: Some(|inputs| {
+    reference: Some(&|inputs| {
         let x = inputs.array("x");
         let refused = ArrayD::from_elem(IxDyn(&[3]), Num::exact(1.0));
         vec![refused, x.clone(), x.mapv(|x| x * x + x)]

@@ -22,7 +22,7 @@ pub static ONE_HOT: Op = Op {
         ParamSpec::int("off", 0, "The value elsewhere."),
         ParamSpec::int("on", 1, "The value at each index."),
     ],
-    generate: |draw| {
+    generate: &|draw| {
         let shape = draw.open_shape(0, 2)?;
         let (dtype, depth) = (draw.dtype(ONE_HOT.support)?, draw.positive()?);
         let indices = draw.ids(dtype, &shape, depth)?;
@@ -30,7 +30,7 @@ pub static ONE_HOT: Op = Op {
         let case = case.param("on", draw.between(0, 2)?).param("off", draw.between(0, 2)?);
         Ok(case.param("dtype", *draw.choose(&["f32", "f64", "u8", "u32", "i64"])?))
     },
-    contract: |case| {
+    contract: &|case| {
         let Some(indices) = case.tensor("indices") else { return Contract::Rejects(&rule::SHAPES) };
         let (depth, dtype) = (case.size("depth"), output_dtype(case));
         let shape = [&indices.shape[..], &[depth]].concat();
@@ -49,7 +49,7 @@ pub static ONE_HOT: Op = Op {
         }
         Contract::accepts(dtype, &shape)
     },
-    call: |call| {
+    call: &|call| {
         Ok(vec![match output_dtype(call.case) {
             DType::F64 => encoded::<f64>(call)?,
             DType::U8 => encoded::<u8>(call)?,
@@ -67,7 +67,7 @@ pub static ONE_HOT: Op = Op {
         chosen = F.one_hot({{ ids("indices") }}, {{ depth }}) == 1
         torch.where(chosen, {{ on|of(dtype) }}, {{ off|of(dtype) }})
     "#,
-    reference: Some(|inputs| {
+    reference: Some(&|inputs| {
         let (indices, depth) = (inputs.ids("indices"), inputs.case.size("depth"));
         let value = |name| Num::exact(inputs.case.int(name) as f64);
         let (on, off) = (value("on"), value("off"));

@@ -24,13 +24,13 @@ pub static ACTIVATION: Op = Op {
         ParamSpec::float("alpha", 1.0, "The factor of `elu` and `leakyrelu`."),
         ParamSpec::word("kind", &KINDS, "The variant.").required(),
     ],
-    generate: |draw| {
+    generate: &|draw| {
         let kind = *draw.choose(&KINDS)?;
         let alpha = *draw.choose(&[1.0, 0.5, 0.25])?;
         let case = if kind == "swiglu" { (SWIGLU.generate)(draw)? } else { case(draw, FLOATS)? };
         Ok(case.param("kind", kind).param("alpha", alpha))
     },
-    contract: |case| {
+    contract: &|case| {
         if !KINDS.contains(&case.text("kind")) {
             return Contract::Unspecified(why::NO_CALL);
         }
@@ -46,7 +46,7 @@ pub static ACTIVATION: Op = Op {
             _ => of_floats(case),
         }
     },
-    call: |call| Ok(vec![activation(call.case).forward(call.tensor("x")?)?]),
+    call: &|call| Ok(vec![activation(call.case).forward(call.tensor("x")?)?]),
     source: r#"
         {% set names = {
             "newgelu": "NewGelu", "relu": "Relu", "relu2": "Relu2", "relu6": "Relu6", "silu": "Silu",
@@ -69,7 +69,7 @@ pub static ACTIVATION: Op = Op {
         {{ calls[kind]|default("F.gelu(x)") }}
         {% endif %}
     "#,
-    reference: Some(|inputs| {
+    reference: Some(&|inputs| {
         if inputs.case.text("kind") == "swiglu" {
             return swiglu(inputs);
         }

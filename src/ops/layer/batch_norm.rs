@@ -29,12 +29,12 @@ pub static BATCH_NORM: Op = Op {
     support: FLOATS_AND_F8,
     inputs: INPUTS,
     params: &[EPS, ParamSpec::size("features", 1, "The number of channels.")],
-    generate: |draw| {
+    generate: &|draw| {
         let dtype = draw.dtype(BATCH_NORM.support)?;
         generate(draw, dtype, dtype)
     },
-    contract: |case| contract(case, false),
-    call: |call| Ok(vec![layer(call)?.forward_t(call.tensor("x")?, false)?]),
+    contract: &|case| contract(case, false),
+    call: &|call| Ok(vec![layer(call)?.forward_t(call.tensor("x")?, false)?]),
     source: r#"
         {% set running = "running_mean, running_var" %}
         {% if inputs.weight and inputs.bias %}
@@ -48,7 +48,7 @@ pub static BATCH_NORM: Op = Op {
         {% set affine = "weight=weight, bias=bias, " if inputs.weight and inputs.bias else "" %}
         F.batch_norm(x, running_mean, running_var, {{ affine }}eps={{ eps }})
     "#,
-    reference: Some(|inputs| {
+    reference: Some(&|inputs| {
         let (mean, variance) = (inputs.array("running_mean"), inputs.array("running_var"));
         let (mean, variance): (Vec<Num>, Vec<Num>) =
             (mean.iter().copied().collect(), variance.iter().copied().collect());
@@ -78,13 +78,13 @@ pub static BATCH_NORM_TRAIN: Op = Op {
         ParamSpec::size("features", 1, "The number of channels."),
         ParamSpec::float("momentum", 0.1, "The weight of the batch in the running mean and variance.").optional(),
     ],
-    generate: |draw| {
+    generate: &|draw| {
         let dtype = draw.dtype(BATCH_NORM.support)?;
         let case = generate(draw, dtype, statistics(dtype))?;
         Ok(case.param("momentum", *draw.choose(&[0.125, 0.5, 0.0, 1.0])?))
     },
-    contract: |case| contract(case, true),
-    call: |call| {
+    contract: &|case| contract(case, true),
+    call: &|call| {
         let layer = layer(call)?;
         let out = layer.forward_train(call.tensor("x")?)?;
         // All outputs in one dtype: the backward pass starts from their sum.
@@ -114,7 +114,7 @@ pub static BATCH_NORM_TRAIN: Op = Op {
         normalized = F.batch_norm(x, mean, variance, {{ affine }}, {{ more }})
         outputs = [normalized, mean, variance]
     "#,
-    reference: Some(trained),
+    reference: Some(&trained),
     ulps: 8.0,
     differentiable: &["bias", "weight", "x"],
     promise: "candle-nn/src/batch_norm.rs; torch.nn.BatchNorm1d and BatchNorm2d, which reject a negative eps \

@@ -20,9 +20,9 @@ pub static CONV1D: Op = Op {
     support: FLOATS,
     inputs: &[InputSpec::new("x", "(B, C, L)"), InputSpec::new("kernel", "(O, C / groups, K)"), CHANNEL_BIAS],
     params: &[ALGORITHM, DILATION, BUILT, GROUPS, PADDING, STRIDE],
-    generate: |draw| generate(draw, conv::generate, 1),
-    contract: |case| contract(case, conv::contract, 1),
-    call: |call| {
+    generate: &|draw| generate(draw, conv::generate, 1),
+    contract: &|case| contract(case, conv::contract, 1),
+    call: &|call| {
         let Window { padding, stride, dilation, groups } = window(call.case);
         let config = Conv1dConfig { padding, stride, dilation, groups, cudnn_fwd_algo: conv::algo(call.case) };
         let Parts { kernel, bias, built } = parts(call)?;
@@ -48,7 +48,7 @@ pub static CONV1D: Op = Op {
         {% endif %}
     "#,
     torch: r#"F.conv1d(x, kernel, {{ "bias" if inputs.bias else "None" }}, {% include "window" %})"#,
-    reference: Some(convolved),
+    reference: Some(&convolved),
     ulps: 4.0,
     differentiable: &["bias", "kernel", "x"],
     promise: PROMISE,
@@ -61,9 +61,9 @@ pub static CONV2D: Op = Op {
     support: conv::CONV2D.support,
     inputs: &[InputSpec::new("x", "(B, C, H, W)"), InputSpec::new("kernel", "(O, C / groups, KH, KW)"), CHANNEL_BIAS],
     params: &[ALGORITHM, DILATION, BUILT, GROUPS, PADDING, STRIDE],
-    generate: |draw| generate(draw, conv::generate, 2),
-    contract: |case| contract(case, conv::contract, 2),
-    call: |call| {
+    generate: &|draw| generate(draw, conv::generate, 2),
+    contract: &|case| contract(case, conv::contract, 2),
+    call: &|call| {
         let Parts { kernel, bias, built } = parts(call)?;
         let config = config2d(call.case);
         let layer = match built {
@@ -88,7 +88,7 @@ pub static CONV2D: Op = Op {
         {% endif %}
     "#,
     torch: r#"F.conv2d(x, kernel, {{ "bias" if inputs.bias else "None" }}, {% include "window" %})"#,
-    reference: Some(convolved),
+    reference: Some(&convolved),
     ulps: 4.0,
     differentiable: &["bias", "kernel", "x"],
     promise: PROMISE,

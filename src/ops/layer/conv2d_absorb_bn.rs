@@ -29,7 +29,7 @@ pub static CONV2D_ABSORB_BN: Op = Op {
         InputSpec::new("variance", "(O): the running variance"),
     ],
     params: &[ALGORITHM, DILATION, EPS, GROUPS, PADDING, STRIDE],
-    generate: |draw| {
+    generate: &|draw| {
         let mut case = generate(draw, conv::generate, 2)?;
         case.params.remove("form");
         let (dtype, channels) = (case.inputs["x"].dtype, case.inputs["kernel"].shape[0]);
@@ -42,7 +42,7 @@ pub static CONV2D_ABSORB_BN: Op = Op {
         let eps = *draw.choose(&[1e-5, 1e-3, 1.0])?;
         Ok(case.input("variance", Tensor::new(dtype, vec![channels], variance)).param("eps", eps))
     },
-    contract: |case| {
+    contract: &|case| {
         let layer = contract(case, conv::contract, 2);
         let Contract::Accepts { .. } = layer else { return layer };
         if case.inputs.values().any(|tensor| !tensor.dtype.is_float()) {
@@ -70,7 +70,7 @@ pub static CONV2D_ABSORB_BN: Op = Op {
         }
         layer
     },
-    call: |call| {
+    call: &|call| {
         let [beta, gamma, mean, variance] =
             ["beta", "gamma", "mean", "variance"].map(|name| call.tensor(name).cloned());
         let (eps, gamma) = (call.case.float("eps"), gamma?);
@@ -92,7 +92,7 @@ pub static CONV2D_ABSORB_BN: Op = Op {
         out = F.conv2d(x, kernel, {{ bias }}, {% include "window" %})
         F.batch_norm(out, mean, variance, gamma, beta, eps={{ eps }})
     "#,
-    reference: Some(|inputs| {
+    reference: Some(&|inputs| {
         let [beta, gamma, mean, variance] = ["beta", "gamma", "mean", "variance"].map(|name| inputs.array(name));
         let eps = Num::exact(inputs.case.float("eps"));
         let scale: Vec<Num> = gamma.iter().zip(&variance).map(|(&gamma, &v)| gamma / (v + eps).sqrt()).collect();

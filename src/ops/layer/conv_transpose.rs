@@ -26,9 +26,9 @@ pub static CONV_TRANSPOSE1D: Op = Op {
     support: FLOATS,
     inputs: &[InputSpec::new("x", "(B, C, L)"), InputSpec::new("kernel", "(C, O / groups, K)"), CHANNEL_BIAS],
     params: &[DILATION, BUILT, GROUPS, OUTPUT_PADDING, PADDING, STRIDE],
-    generate: |draw| generate(draw, conv_transpose::generate, 1),
-    contract: |case| contract(case, conv_transpose::contract, 1),
-    call: |call| {
+    generate: &|draw| generate(draw, conv_transpose::generate, 1),
+    contract: &|case| contract(case, conv_transpose::contract, 1),
+    call: &|call| {
         let Window { padding, stride, dilation, groups } = window(call.case);
         let output_padding = call.size("output_padding");
         let config = ConvTranspose1dConfig { padding, output_padding, stride, dilation, groups };
@@ -56,7 +56,7 @@ pub static CONV_TRANSPOSE1D: Op = Op {
         {% endif %}
     "#,
     torch: r#"F.conv_transpose1d(x, kernel, {{ "bias" if inputs.bias else "None" }}, {% include "transpose" %})"#,
-    reference: Some(transposed),
+    reference: Some(&transposed),
     ulps: 4.0,
     differentiable: &["bias", "kernel", "x"],
     promise: PROMISE,
@@ -75,9 +75,9 @@ pub static CONV_TRANSPOSE2D: Op = Op {
     support: conv_transpose::CONV_TRANSPOSE2D.support,
     inputs: &[InputSpec::new("x", "(B, C, H, W)"), InputSpec::new("kernel", "(C, O, KH, KW)"), CHANNEL_BIAS],
     params: &[DILATION, BUILT, OUTPUT_PADDING, PADDING, STRIDE],
-    generate: |draw| generate(draw, conv_transpose::generate, 2),
-    contract: |case| contract(case, conv_transpose::contract, 2),
-    call: |call| {
+    generate: &|draw| generate(draw, conv_transpose::generate, 2),
+    contract: &|case| contract(case, conv_transpose::contract, 2),
+    call: &|call| {
         let Window { padding, stride, dilation, .. } = window(call.case);
         let output_padding = call.size("output_padding");
         let config = ConvTranspose2dConfig { padding, output_padding, stride, dilation };
@@ -105,7 +105,7 @@ pub static CONV_TRANSPOSE2D: Op = Op {
         {% endif %}
     "#,
     torch: r#"F.conv_transpose2d(x, kernel, {{ "bias" if inputs.bias else "None" }}, {% include "transpose" %})"#,
-    reference: Some(transposed),
+    reference: Some(&transposed),
     ulps: 4.0,
     differentiable: &["bias", "kernel", "x"],
     promise: PROMISE,

@@ -18,7 +18,7 @@ pub static EMBEDDING: Op = Op {
         InputSpec::new("weight", "(V, H): one row per id"),
     ],
     params: &[ParamSpec::size("hidden", 0, "The hidden size that the layer is given.")],
-    generate: |draw| {
+    generate: &|draw| {
         let (rows, hidden) = (draw.positive()?, draw.size()?);
         let shape = draw.open_shape(0, 3)?;
         let (dtype, id_dtype) = (draw.dtype(EMBEDDING.support)?, draw.id_dtype()?);
@@ -28,7 +28,7 @@ pub static EMBEDDING: Op = Op {
         case.backward = draw.backward()?;
         Ok(case)
     },
-    contract: |case| {
+    contract: &|case| {
         let (Some(weight), Some(ids)) = (case.tensor("weight"), case.tensor("ids")) else {
             return Contract::Rejects(&rule::SHAPES);
         };
@@ -47,13 +47,13 @@ pub static EMBEDDING: Op = Op {
         let contract = id_rules(ids, weight.shape[0], Contract::accepts(weight.dtype, &shape));
         contract.may_refuse(!weight.view.is_contiguous(), why::CONTIGUOUS)
     },
-    call: |call| {
+    call: &|call| {
         let layer = candle_nn::Embedding::new(call.tensor("weight")?.clone(), call.size("hidden"));
         Ok(vec![layer.forward(call.tensor("ids")?)?])
     },
     source: "candle_nn::Embedding::new(weight, {{ hidden }}).forward(&ids)?",
     torch: r#"F.embedding({{ ids("ids") }}, weight)"#,
-    reference: Some(|inputs| {
+    reference: Some(&|inputs| {
         let ids = inputs.ids("ids");
         let rows = selected(&inputs.spread("weight").view(), &ids.iter().copied().collect::<Vec<_>>(), 0);
         let mut shape = ids.shape().to_vec();

@@ -22,7 +22,7 @@ pub static GROUP_NORM: Op = Op {
         EPS,
         ParamSpec::size("groups", 1, "The number of groups."),
     ],
-    generate: |draw| {
+    generate: &|draw| {
         let dtype = draw.dtype(FLOATS_AND_F8)?;
         let groups = *draw.choose(&[1, 1, 2, 3])?;
         let channels = groups * draw.between(1, 3)?;
@@ -41,8 +41,8 @@ pub static GROUP_NORM: Op = Op {
         let case = case.param("groups", groups).param("channels", channels);
         with_eps(draw, case, dtype)
     },
-    contract,
-    call: |call| {
+    contract: &contract,
+    call: &|call| {
         let (channels, groups, eps) = (call.size("channels"), call.size("groups"), call.case.float("eps"));
         let (weight, bias) = (call.tensor("weight")?.clone(), call.tensor("bias")?.clone());
         let layer = candle_nn::GroupNorm::new(weight, bias, channels, groups, eps)?;
@@ -52,7 +52,7 @@ pub static GROUP_NORM: Op = Op {
         candle_nn::GroupNorm::new(weight, bias, {{ channels }}, {{ groups }}, {{ eps }})?.forward(&x)?
     ",
     torch: "F.group_norm(x, {{ groups }}, weight, bias, {{ eps }})",
-    reference: Some(grouped),
+    reference: Some(&grouped),
     ulps: 8.0,
     differentiable: &["bias", "weight", "x"],
     promise: "candle-nn/src/group_norm.rs:20-80; torch.nn.GroupNorm, whose input is (N, C, *): two dimensions or more",

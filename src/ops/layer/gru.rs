@@ -32,12 +32,12 @@ pub static GRU: Op = Op {
         FORM,
         ParamSpec::flag("joined", false, "Whether `states_to_tensor` joins the states; else `Tensor::stack` does."),
     ],
-    generate: |draw| {
+    generate: &|draw| {
         let case = generate(draw, 3)?;
         Ok(if draw.one_in(4)? { case.param("joined", 1_i64) } else { case })
     },
-    contract: |case| contract(case, 3),
-    call: |call| {
+    contract: &|case| contract(case, 3),
+    call: &|call| {
         let biased = call.optional("b_ih").is_some();
         let config = GRUConfig {
             b_hh_init: call.optional("b_hh").map(|_| Init::Const(0.0)),
@@ -96,7 +96,7 @@ pub static GRU: Op = Op {
             states.append(hidden)
         outputs = [torch.stack(states, dim=1), hidden]
     "#,
-    reference: Some(|inputs| {
+    reference: Some(&|inputs| {
         let one = Num::exact(1.0);
         unroll(inputs, start(inputs, "h"), |x, h| {
             let hidden = h.ncols();

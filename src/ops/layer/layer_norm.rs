@@ -17,15 +17,15 @@ pub static LAYER_NORM: Op = Op {
     support: FUSED,
     inputs: &[InputSpec::new("x", "(.., H)"), InputSpec::new("weight", "(H)"), InputSpec::new("bias", "(H)")],
     params: &[EPS],
-    generate: |draw| generate(draw, LAYER_NORM.support, &["weight", "bias"]),
-    contract: |case| layer_contract(case, &["weight", "bias"]),
-    call: |call| {
+    generate: &|draw| generate(draw, LAYER_NORM.support, &["weight", "bias"]),
+    contract: &|case| layer_contract(case, &["weight", "bias"]),
+    call: &|call| {
         let (weight, bias) = (call.tensor("weight")?.clone(), call.tensor("bias")?.clone());
         Ok(vec![candle_nn::LayerNorm::new(weight, bias, call.case.float("eps")).forward(call.tensor("x")?)?])
     },
     source: "candle_nn::LayerNorm::new(weight, bias, {{ eps }}).forward(&x)?",
     torch: "F.layer_norm(x, {{ inputs.x.shape[-1:]|tuple }}, weight, bias, {{ eps }})",
-    reference: Some(|inputs| normalized(inputs, true, "weight", Some("bias"))),
+    reference: Some(&|inputs| normalized(inputs, true, "weight", Some("bias"))),
     ulps: 8.0,
     differentiable: &["bias", "weight", "x"],
     promise: LAYER_PROMISE,
@@ -38,12 +38,12 @@ pub static LAYER_NORM_NO_BIAS: Op = Op {
     support: FLOATS_AND_F8,
     inputs: &[InputSpec::new("x", "(.., H)"), InputSpec::new("weight", "(H)")],
     params: &[EPS, ParamSpec::word("form", &["new_no_bias", "rms_norm"], "The constructor.")],
-    generate: |draw| {
+    generate: &|draw| {
         let case = generate(draw, FLOATS_AND_F8, &["weight"])?;
         Ok(case.param("form", *draw.choose(&["new_no_bias", "rms_norm"])?))
     },
-    contract: |case| composed_contract(case, &["weight"]),
-    call: |call| {
+    contract: &|case| composed_contract(case, &["weight"]),
+    call: &|call| {
         let (weight, eps) = (call.tensor("weight")?.clone(), call.case.float("eps"));
         let layer = match call.case.text("form") {
             "rms_norm" => candle_nn::LayerNorm::rms_norm(weight, eps),
@@ -63,7 +63,7 @@ pub static LAYER_NORM_NO_BIAS: Op = Op {
         F.layer_norm(x, {{ shape }}, weight, eps={{ eps }})
         {% endif %}
     "#,
-    reference: Some(|inputs| normalized(inputs, inputs.case.text("form") != "rms_norm", "weight", None)),
+    reference: Some(&|inputs| normalized(inputs, inputs.case.text("form") != "rms_norm", "weight", None)),
     ulps: 8.0,
     differentiable: &["weight", "x"],
     promise: LAYER_PROMISE,

@@ -32,7 +32,7 @@ pub static LINEAR: Op = Op {
         &["", "linear", "linear_b"],
         "The function of a `VarBuilder` that makes the layer, if any.",
     )],
-    generate: |draw| {
+    generate: &|draw| {
         let dtype = draw.dtype(LINEAR.support)?;
         let mut shape = if draw.one_in(24)? { Vec::new() } else { draw.shape(1, 3)? };
         let (inner, outer) = (draw.reduced()?, draw.size()?);
@@ -45,7 +45,7 @@ pub static LINEAR: Op = Op {
         case.backward = draw.backward()?;
         Ok(if draw.one_in(4)? { case.param("form", *draw.choose(&["linear", "linear_b"])?) } else { case })
     },
-    contract: |case| {
+    contract: &|case| {
         let (Some(x), Some(weight)) = (case.tensor("x"), case.tensor("weight")) else {
             return Contract::Rejects(&rule::SHAPES);
         };
@@ -80,7 +80,7 @@ pub static LINEAR: Op = Op {
         let contract = Contract::accepts(x.dtype, &shape);
         contract.may_refuse(!weight.view.is_contiguous(), why::CONTIGUOUS)
     },
-    call: |call| {
+    call: &|call| {
         let (weight, bias) = (call.tensor("weight")?, call.optional("bias"));
         let layer = match call.case.text("form") {
             "" => candle_nn::Linear::new(weight.clone(), bias.cloned()),
@@ -103,7 +103,7 @@ pub static LINEAR: Op = Op {
         layer.forward(&x)?
     "#,
     torch: r#"F.linear(x, weight{{ ", bias" if inputs.bias else "" }})"#,
-    reference: Some(|inputs| {
+    reference: Some(&|inputs| {
         let (x, weight, bias) = (inputs.array("x"), inputs.array("weight"), inputs.optional("bias"));
         let (outer, last) = (weight.shape()[0], x.ndim() - 1);
         let mut shape = x.shape().to_vec();

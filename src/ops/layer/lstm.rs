@@ -32,9 +32,9 @@ pub static LSTM: Op = Op {
         FORM,
         ParamSpec::size("layer", 0, "The number of the layer, in the names of its weights."),
     ],
-    generate: |draw| generate(draw, 4),
-    contract: |case| contract(case, 4),
-    call: |call| {
+    generate: &|draw| generate(draw, 4),
+    contract: &|case| contract(case, 4),
+    call: &|call| {
         let backward = call.case.text("direction") == "backward";
         let biased = call.optional("b_ih").is_some();
         let config = LSTMConfig {
@@ -91,7 +91,7 @@ pub static LSTM: Op = Op {
             states.append(hidden)
         outputs = [torch.stack(states, dim=1), hidden, cell]
     "#,
-    reference: Some(|inputs| {
+    reference: Some(&|inputs| {
         let (h, mut c) = (start(inputs, "h"), start(inputs, "c"));
         let mut outputs = unroll(inputs, h, |x, h| {
             let hidden = h.ncols();

@@ -62,13 +62,13 @@ pub static PARTS: Op = Op {
         InputSpec::new("bias", "(N), another part of the layer"),
     ],
     params: &[ParamSpec::word("layer", FORMS, "The layer.")],
-    generate: |draw| {
+    generate: &|draw| {
         let (dtype, size) = (draw.dtype(PARTS.support)?, draw.positive()?);
         let case = Case { backward: Backward::None, ..Case::default() };
         let case = case.input("weight", draw.tensor(dtype, &[size])?).input("bias", draw.tensor(dtype, &[size])?);
         Ok(case.param("layer", *draw.choose(FORMS)?))
     },
-    contract: |case| {
+    contract: &|case| {
         let (Some(weight), Some(bias)) = (case.tensor("weight"), case.tensor("bias")) else {
             return Contract::Rejects(&rule::SHAPES);
         };
@@ -82,7 +82,7 @@ pub static PARTS: Op = Op {
         let accepts = Contract::Accepts { outputs: vec![part.clone(), part, (DType::F64, vec![1])], refusal: None };
         accepts.may_refuse(weight.shape[0] == 0 && case.text("layer") == "BatchNorm", "no channels")
     },
-    call: |call| parts(call),
+    call: &|call| parts(call),
     source: r#"
         {% set shape = {"Linear": "(n, 1)", "Embedding": "(n, 1)", "Conv2d": "(n, 1, 1, 1)", "ConvTranspose2d": "(1, n, 1, 1)",
             "Conv1d": "(n, 1, 1)", "ConvTranspose1d": "(1, n, 1)"}[layer]|default("n") %}
@@ -118,7 +118,7 @@ pub static PARTS: Op = Op {
     "#,
     // PyTorch's layers are classes with attributes.
     torch: "",
-    reference: Some(|inputs| {
+    reference: Some(&|inputs| {
         vec![inputs.array("weight"), inputs.array("bias"), ndarray::arr1(&[Num::exact(1.0)]).into_dyn()]
     }),
     ulps: 1.0,

@@ -17,7 +17,7 @@ pub static PRELU: Op = Op {
     support: FLOATS_AND_F8,
     inputs: &[InputSpec::new("x", "(N, C, ..)"), InputSpec::new("weight", "(C), or one element")],
     params: &[ParamSpec::flag("is_scalar", false, "Use one weight for all elements.")],
-    generate: |draw| {
+    generate: &|draw| {
         let dtype = draw.dtype(FLOATS_AND_F8)?;
         let shape = draw.shape(2, 3)?;
         let scalar = draw.one_in(2)?;
@@ -26,14 +26,14 @@ pub static PRELU: Op = Op {
         case.backward = draw.backward()?;
         Ok(case.param("is_scalar", i64::from(scalar)))
     },
-    contract,
-    call: |call| {
+    contract: &contract,
+    call: &|call| {
         let layer = candle_nn::PReLU::new(call.tensor("weight")?.clone(), is_scalar(call.case));
         Ok(vec![layer.forward(call.tensor("x")?)?])
     },
     source: "candle_nn::PReLU::new(weight, {{ is_scalar != 0 }}).forward(&x)?",
     torch: "F.prelu(x, weight)",
-    reference: Some(|inputs| {
+    reference: Some(&|inputs| {
         let (x, weight) = (inputs.array("x"), inputs.array("weight"));
         let mut shape = vec![1; x.ndim()];
         // The channels of a vector are its elements.

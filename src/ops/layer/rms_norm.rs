@@ -17,15 +17,15 @@ pub static RMS_NORM: Op = Op {
     support: FUSED,
     inputs: &[InputSpec::new("x", "(.., H)"), InputSpec::new("weight", "(H)")],
     params: &[EPS],
-    generate: |draw| generate(draw, RMS_NORM.support, &["weight"]),
-    contract: |case| layer_contract(case, &["weight"]),
-    call: |call| {
+    generate: &|draw| generate(draw, RMS_NORM.support, &["weight"]),
+    contract: &|case| layer_contract(case, &["weight"]),
+    call: &|call| {
         let layer = candle_nn::RmsNorm::new(call.tensor("weight")?.clone(), call.case.float("eps"));
         Ok(vec![layer.forward(call.tensor("x")?)?])
     },
     source: "candle_nn::RmsNorm::new(weight, {{ eps }}).forward(&x)?",
     torch: "F.rms_norm(x, {{ inputs.x.shape[-1:]|tuple }}, weight, {{ eps }})",
-    reference: Some(|inputs| normalized(inputs, false, "weight", None)),
+    reference: Some(&|inputs| normalized(inputs, false, "weight", None)),
     ulps: 8.0,
     differentiable: &["weight", "x"],
     promise: LAYER_PROMISE,
@@ -38,15 +38,15 @@ pub static RMS_NORM_DIFF: Op = Op {
     support: FLOATS_AND_F8,
     inputs: &[InputSpec::new("x", "(.., H)"), InputSpec::new("weight", "(H)")],
     params: &[EPS],
-    generate: |draw| generate(draw, FLOATS_AND_F8, &["weight"]),
-    contract: |case| composed_contract(case, &["weight"]),
-    call: |call| {
+    generate: &|draw| generate(draw, FLOATS_AND_F8, &["weight"]),
+    contract: &|case| composed_contract(case, &["weight"]),
+    call: &|call| {
         let layer = candle_nn::RmsNorm::new(call.tensor("weight")?.clone(), call.case.float("eps"));
         Ok(vec![layer.forward_diff(call.tensor("x")?)?])
     },
     source: "candle_nn::RmsNorm::new(weight, {{ eps }}).forward_diff(&x)?",
     torch: RMS_NORM.torch,
-    reference: Some(|inputs| normalized(inputs, false, "weight", None)),
+    reference: Some(&|inputs| normalized(inputs, false, "weight", None)),
     ulps: 8.0,
     differentiable: &["weight", "x"],
     promise: LAYER_PROMISE,

@@ -27,14 +27,14 @@ pub static SEQUENTIAL: Op = Op {
     support: FLOATS_AND_F8,
     inputs: &[ANY],
     params: &[],
-    generate: |draw| case(draw, FLOATS_AND_F8),
-    contract: |case| match of_floats(case) {
+    generate: &|draw| case(draw, FLOATS_AND_F8),
+    contract: &|case| match of_floats(case) {
         Contract::Accepts { outputs, refusal } => {
             Contract::Accepts { outputs: outputs.iter().cycle().take(5).cloned().collect(), refusal }
         }
         other => other,
     },
-    call: |call| {
+    call: &|call| {
         let x = call.tensor("x")?;
         let layers = candle_nn::seq().add(candle_nn::ops::Identity::new()).add_fn(candle_core::Tensor::sqr);
         let layers = layers.add(candle_nn::func(|x| x + 1.0));
@@ -54,7 +54,7 @@ pub static SEQUENTIAL: Op = Op {
     ",
     // `torch.nn.Sequential` returns its last output only.
     torch: "",
-    reference: Some(|inputs| {
+    reference: Some(&|inputs| {
         let x = inputs.array("x");
         let (square, next) = (x.mapv(Num::sqr), x.mapv(|x| x.sqr() + Num::exact(1.0)));
         let halved = x.mapv(|x| x * Num::exact(0.5));

@@ -20,8 +20,8 @@ pub static BINARY_CROSS_ENTROPY_WITH_LOGIT: Op = Op {
         InputSpec::new("target", "shaped as `inp`: probabilities, or labels 0 and 1"),
     ],
     params: &[],
-    generate: |draw| generate(draw, BINARY_CROSS_ENTROPY_WITH_LOGIT.support),
-    contract: |case| {
+    generate: &|draw| generate(draw, BINARY_CROSS_ENTROPY_WITH_LOGIT.support),
+    contract: &|case| {
         // candle documents labels of u32; PyTorch rejects them.
         let label = case.tensor("target").filter(|target| target.dtype == DType::U32);
         let as_float =
@@ -31,10 +31,10 @@ pub static BINARY_CROSS_ENTROPY_WITH_LOGIT: Op = Op {
             _ => contract(case),
         }
     },
-    call: |call| Ok(vec![loss::binary_cross_entropy_with_logit(call.tensor("inp")?, call.tensor("target")?)?]),
+    call: &|call| Ok(vec![loss::binary_cross_entropy_with_logit(call.tensor("inp")?, call.tensor("target")?)?]),
     source: "candle_nn::loss::binary_cross_entropy_with_logit(&inp, &target)?",
     torch: "F.binary_cross_entropy_with_logits(inp, target)",
-    reference: Some(|inputs| scalar(mean_of(inputs, binary_cross_entropy))),
+    reference: Some(&|inputs| scalar(mean_of(inputs, binary_cross_entropy))),
     ulps: 4.0,
     differentiable: &["inp", "target"],
     promise: "candle-nn/src/loss.rs:53-75 (\"the ground truth labels as a tensor of u32\"); torch.nn.BCEWithLogitsLoss: the logit form exists to be stable for every \

@@ -16,15 +16,15 @@ pub static CROSS_ENTROPY: Op = Op {
     support: SUPPORT,
     inputs: &[InputSpec::new("inp", "(N, C): the logits of each class"), LABELS],
     params: &[],
-    generate,
-    contract: |case| {
+    generate: &generate,
+    contract: &|case| {
         let strided_target = case.tensor("target").is_some_and(|target| !target.view.is_contiguous());
         contract(case).may_refuse(strided_target, why::CONTIGUOUS)
     },
-    call: |call| Ok(vec![loss::cross_entropy(call.tensor("inp")?, call.tensor("target")?)?]),
+    call: &|call| Ok(vec![loss::cross_entropy(call.tensor("inp")?, call.tensor("target")?)?]),
     source: "candle_nn::loss::cross_entropy(&inp, &target)?",
     torch: r#"F.cross_entropy(inp, {{ ids("target") }})"#,
-    reference: Some(|inputs| scalar(mean_by_label(inputs, |row, label| -log_softmax(row)[label]))),
+    reference: Some(&|inputs| scalar(mean_by_label(inputs, |row, label| -log_softmax(row)[label]))),
     ulps: 4.0,
     differentiable: &["inp"],
     promise: PROMISE,

@@ -15,11 +15,11 @@ pub static HUBER: Op = Op {
     support: SUPPORT,
     inputs: &[InputSpec::new("inp", "of any shape: the predictions"), InputSpec::new("target", "shaped as `inp`")],
     params: &[ParamSpec::float("delta", 1.0, "Where the loss becomes linear.")],
-    generate: |draw| {
+    generate: &|draw| {
         let delta = *draw.choose(&[1.0, 0.5, 0.125, 2.0])?;
         Ok(generate(draw, HUBER.support)?.param("delta", delta))
     },
-    contract: |case| {
+    contract: &|case| {
         let delta = case.float("delta");
         if delta > 0.0 && delta.is_finite() {
             contract(case)
@@ -27,10 +27,10 @@ pub static HUBER: Op = Op {
             Contract::Unspecified("delta is not a positive number")
         }
     },
-    call: |call| Ok(vec![loss::huber(call.tensor("inp")?, call.tensor("target")?, call.case.float("delta"))?]),
+    call: &|call| Ok(vec![loss::huber(call.tensor("inp")?, call.tensor("target")?, call.case.float("delta"))?]),
     source: "candle_nn::loss::huber(&inp, &target, {{ delta }})?",
     torch: "F.huber_loss(inp, target, delta={{ delta }})",
-    reference: Some(|inputs| {
+    reference: Some(&|inputs| {
         let half = Num::exact(0.5);
         scalar(mean_of(inputs, |inp, target| {
             let difference = inp - target;

@@ -14,12 +14,12 @@ pub static MSE: Op = Op {
     support: SUPPORT,
     inputs: &[InputSpec::new("inp", "of any shape: the predictions"), InputSpec::new("target", "shaped as `inp`")],
     params: &[],
-    generate: |draw| generate(draw, SUPPORT),
-    contract,
-    call: |call| Ok(vec![loss::mse(call.tensor("inp")?, call.tensor("target")?)?]),
+    generate: &|draw| generate(draw, SUPPORT),
+    contract: &contract,
+    call: &|call| Ok(vec![loss::mse(call.tensor("inp")?, call.tensor("target")?)?]),
     source: "candle_nn::loss::mse(&inp, &target)?",
     torch: "F.mse_loss(inp, target)",
-    reference: Some(|inputs| {
+    reference: Some(&|inputs| {
         scalar(mean_of(inputs, |inp, target| {
             let difference = inp - target;
             difference * difference

@@ -15,15 +15,15 @@ pub static NLL: Op = Op {
     support: SUPPORT,
     inputs: &[InputSpec::new("inp", "(N, C): the log-probability of each class"), LABELS],
     params: &[],
-    generate,
-    contract: |case| {
+    generate: &generate,
+    contract: &|case| {
         // nll calls gather, which takes contiguous inputs.
         contract(case).may_refuse(!case.is_contiguous(), why::CONTIGUOUS)
     },
-    call: |call| Ok(vec![loss::nll(call.tensor("inp")?, call.tensor("target")?)?]),
+    call: &|call| Ok(vec![loss::nll(call.tensor("inp")?, call.tensor("target")?)?]),
     source: "candle_nn::loss::nll(&inp, &target)?",
     torch: r#"F.nll_loss(inp, {{ ids("target") }})"#,
-    reference: Some(|inputs| scalar(mean_by_label(inputs, |row, label| -row[label]))),
+    reference: Some(&|inputs| scalar(mean_by_label(inputs, |row, label| -row[label]))),
     ulps: 4.0,
     differentiable: &["inp"],
     promise: PROMISE,

@@ -24,13 +24,13 @@ pub static DROPOUT: Op = Op {
         ),
         ParamSpec::float("p", 0.0, "The fraction of elements to drop."),
     ],
-    generate: |draw| {
+    generate: &|draw| {
         let (p, form) = (*draw.choose(&[0.5, 0.25, 0.0, 0.75])?, *draw.choose(&["function", "train", "eval"])?);
         let mut case = case(draw, FLOATS)?;
         case.backward = Backward::None;
         Ok(case.param("p", p).param("form", form))
     },
-    contract: |case| match of_floats(case) {
+    contract: &|case| match of_floats(case) {
         // Nothing is computed, so integers pass.
         _ if case.text("form") == "eval" => facts_contract(elementwise(case)),
         accepts @ Contract::Accepts { .. } => {
@@ -46,7 +46,7 @@ pub static DROPOUT: Op = Op {
         }
         other => other,
     },
-    call: |call| {
+    call: &|call| {
         let (x, p) = (call.tensor("x")?, call.case.float("p") as f32);
         let (out, share) = match call.case.text("form") {
             "eval" => (candle_nn::Dropout::new(p).forward(x, false)?, 0.0),
@@ -66,7 +66,7 @@ pub static DROPOUT: Op = Op {
     "#,
     // PyTorch draws other numbers.
     torch: "",
-    reference: Some(all_hold),
+    reference: Some(&all_hold),
     ulps: 4.0,
     differentiable: &[],
     promise: "candle-nn/src/ops.rs:208-250; torch.nn.Dropout: a probability between 0 and 1, of which 1 gives zeros",

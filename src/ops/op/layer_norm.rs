@@ -19,15 +19,15 @@ pub static LAYER_NORM: Op = Op {
         InputSpec::new("beta", "(H): the bias"),
     ],
     params: &[EPS],
-    generate: |draw| generate(draw, LAYER_NORM.support, &["alpha", "beta"]),
-    contract: |case| fused_contract(case, &["alpha", "beta"]),
-    call: |call| {
+    generate: &|draw| generate(draw, LAYER_NORM.support, &["alpha", "beta"]),
+    contract: &|case| fused_contract(case, &["alpha", "beta"]),
+    call: &|call| {
         let (alpha, beta) = (call.tensor("alpha")?, call.tensor("beta")?);
         Ok(vec![ops::layer_norm(call.tensor("x")?, alpha, beta, eps_f32(call.case))?])
     },
     source: "candle_nn::ops::layer_norm(&x, &alpha, &beta, {{ eps|f32 }})?",
     torch: "F.layer_norm(x, {{ inputs.x.shape[-1:]|tuple }}, alpha, beta, {{ eps }})",
-    reference: Some(|inputs| normalized(inputs, true, "alpha", Some("beta"))),
+    reference: Some(&|inputs| normalized(inputs, true, "alpha", Some("beta"))),
     ulps: 8.0,
     differentiable: &["alpha", "beta", "x"],
     promise: "candle-nn/src/layer_norm.rs:1-29, ops.rs:674-933: the fused form of LayerNorm, whose slow path \
@@ -45,15 +45,15 @@ pub static LAYER_NORM_SLOW: Op = Op {
         InputSpec::new("beta", "(H): the bias"),
     ],
     params: &[EPS],
-    generate: |draw| generate(draw, LAYER_NORM_SLOW.support, &["alpha", "beta"]),
-    contract: |case| composed_contract(case, &["alpha", "beta"]),
-    call: |call| {
+    generate: &|draw| generate(draw, LAYER_NORM_SLOW.support, &["alpha", "beta"]),
+    contract: &|case| composed_contract(case, &["alpha", "beta"]),
+    call: &|call| {
         let (alpha, beta) = (call.tensor("alpha")?, call.tensor("beta")?);
         Ok(vec![ops::layer_norm_slow(call.tensor("x")?, alpha, beta, eps_f32(call.case))?])
     },
     source: "candle_nn::ops::layer_norm_slow(&x, &alpha, &beta, {{ eps|f32 }})?",
     torch: LAYER_NORM.torch,
-    reference: Some(|inputs| normalized(inputs, true, "alpha", Some("beta"))),
+    reference: Some(&|inputs| normalized(inputs, true, "alpha", Some("beta"))),
     ulps: 8.0,
     differentiable: &["alpha", "beta", "x"],
     promise: "candle-nn/src/ops.rs:895-915; torch.nn.LayerNorm",

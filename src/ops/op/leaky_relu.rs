@@ -17,15 +17,15 @@ pub static LEAKY_RELU: Op = Op {
     support: FLOATS_AND_F8,
     inputs: &[ANY],
     params: &[ParamSpec::float("negative_slope", 0.0, "The slope below 0.")],
-    generate: |draw| {
+    generate: &|draw| {
         let slope = *draw.choose(&[0.25, 0.5, 0.01, 0.0, 1.0, -1.0])?;
         Ok(case(draw, FLOATS_AND_F8)?.param("negative_slope", slope))
     },
-    contract: |case| unspecified_constant(case, "negative_slope").unwrap_or_else(|| of_floats(case)),
-    call: |call| Ok(vec![ops::leaky_relu(call.tensor("x")?, call.case.float("negative_slope"))?]),
+    contract: &|case| unspecified_constant(case, "negative_slope").unwrap_or_else(|| of_floats(case)),
+    call: &|call| Ok(vec![ops::leaky_relu(call.tensor("x")?, call.case.float("negative_slope"))?]),
     source: "candle_nn::ops::leaky_relu(&x, {{ negative_slope }})?",
     torch: "F.leaky_relu(x, {{ negative_slope }})",
-    reference: Some(|inputs| each(inputs, "x", |x| leaky_relu(x, inputs.case.float("negative_slope")))),
+    reference: Some(&|inputs| each(inputs, "x", |x| leaky_relu(x, inputs.case.float("negative_slope")))),
     ulps: 4.0,
     differentiable: &["x"],
     promise: "candle-nn/src/ops.rs:193-196; torch.nn.LeakyReLU",

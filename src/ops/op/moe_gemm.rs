@@ -28,7 +28,7 @@ pub static MOE_GEMM: Op = Op {
         SCALES,
     ],
     params: &[TOPK, PREFILL],
-    generate: |draw| {
+    generate: &|draw| {
         let dtype = draw.dtype(MOE_GEMM.support)?;
         let (experts, width, inner) =
             (draw.between(1, 4)?, *draw.choose(&[1, 2, 3, 8, 33])?, *draw.choose(&[8, 16, 24, 32])?);
@@ -38,7 +38,7 @@ pub static MOE_GEMM: Op = Op {
         let (x, weights) = if draw.one_in(6)? { (x, weights) } else { (x.contiguous(), weights.contiguous()) };
         Ok(case.input("x", x).input("experts", weights))
     },
-    contract: |case| {
+    contract: &|case| {
         let (Some(x), Some(experts)) = (case.tensor("x"), case.tensor("experts")) else {
             return Contract::Rejects(&rule::SHAPES);
         };
@@ -56,7 +56,7 @@ pub static MOE_GEMM: Op = Op {
             other => other,
         }
     },
-    call: |call| {
+    call: &|call| {
         on_cuda(call)?;
         let (scales, topk) = (call.optional("scales").cloned(), call.size("topk"));
         let (tokens, of_tokens) = (call.tensor("token_ids")?, call.tensor("expert_ids")?);
@@ -70,7 +70,7 @@ pub static MOE_GEMM: Op = Op {
     "#,
     // PyTorch's grouped products take other arguments.
     torch: "",
-    reference: Some(|inputs| {
+    reference: Some(&|inputs| {
         let experts = inputs.array("experts");
         let (width, inner) = (experts.shape()[1], experts.shape()[2]);
         let weights: Vec<Num> = experts.iter().copied().collect();
@@ -106,7 +106,7 @@ pub static MOE_GEMM_GGUF: Op = Op {
         PREFILL,
         ParamSpec::word("dtype", &["f16", "bf16"], "The dtype in which the kernel for many tokens multiplies."),
     ],
-    generate: |draw| {
+    generate: &|draw| {
         let format = draw_format(draw)?;
         let (experts, rows, blocks) = if draw.one_in(24)? {
             // Rows that need more shared memory than a launch has: those of the down projection of Llama 3 70B.
@@ -122,7 +122,7 @@ pub static MOE_GEMM_GGUF: Op = Op {
         let case = case.param("format", format.name).param("experts", experts);
         Ok(case.param("dtype", *draw.choose(&["f16", "bf16"])?))
     },
-    contract: |case| {
+    contract: &|case| {
         let (Some([count, width, inner]), Some(x)) = (shape(case), case.tensor("x")) else {
             return without_matrix(case);
         };
@@ -143,7 +143,7 @@ pub static MOE_GEMM_GGUF: Op = Op {
             }
         }
     },
-    call: |call| {
+    call: &|call| {
         on_cuda(call)?;
         let experts = quantized(call.case, call.tensor("blocks")?, &shape(call.case).unwrap_or_default())?;
         let (scales, topk) = (call.optional("scales").cloned(), call.size("topk"));
@@ -161,7 +161,7 @@ pub static MOE_GEMM_GGUF: Op = Op {
     "#,
     // PyTorch lacks these formats.
     torch: "",
-    reference: Some(|inputs| {
+    reference: Some(&|inputs| {
         let [_, width, inner] = shape(inputs.case).unwrap_or([0, 0, 1]);
         let (weights, prefill) = (elements(inputs.case), inputs.case.int("prefill") == 1);
         let unit = halves(inputs.case).unit_roundoff();

@@ -17,17 +17,17 @@ pub static MOE_GEMM_ON_CPU: Op = Op {
     support: &Support::both("x", &DType::ALL),
     inputs: &[InputSpec::new("x", "a matrix")],
     params: &[],
-    generate: |draw| {
+    generate: &|draw| {
         let dtype = draw.dtype(MOE_GEMM_ON_CPU.support)?;
         let tokens = draw.between(1, 3)?;
         Ok(Case::default().input("x", draw.tensor(dtype, &[tokens, 32])?))
     },
-    contract: |case| match case.tensor("x") {
+    contract: &|case| match case.tensor("x") {
         Some(x) if x.shape.is_empty() => Contract::Unspecified(why::NO_CALL),
         Some(_) => Contract::accepts(DType::U8, &[2]),
         None => Contract::Rejects(&rule::SHAPES),
     },
-    call: |call| {
+    call: &|call| {
         let x = call.tensor("x")?.to_device(&Device::Cpu)?;
         let ids = Tensor::zeros(x.dim(0)?, Candle::U32, &Device::Cpu)?;
         let experts = Tensor::zeros((1, 2, 32), Candle::F32, &Device::Cpu)?;
@@ -49,7 +49,7 @@ pub static MOE_GEMM_ON_CPU: Op = Op {
     ",
     // The outputs are candle's refusals.
     torch: "",
-    reference: Some(|_| vec![ArrayD::from_elem(IxDyn(&[2]), Num::exact(1.0))]),
+    reference: Some(&|_| vec![ArrayD::from_elem(IxDyn(&[2]), Num::exact(1.0))]),
     ulps: 4.0,
     differentiable: &[],
     promise: "candle-nn/src/moe.rs:157-168, 342-357 (candle's messages alone): 'only implemented for the cuda backend'",

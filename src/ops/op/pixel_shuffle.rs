@@ -14,16 +14,16 @@ pub static PIXEL_SHUFFLE: Op = Op {
     support: COPIES,
     inputs: &[InputSpec::new("x", "(N, C f^2, H, W)")],
     params: &[ParamSpec::size("factor", 0, "How many pixels become one, in each dimension.")],
-    generate: |draw| {
+    generate: &|draw| {
         let (channels, factor) = (draw.between(1, 3)?, draw.between(1, 3)?);
         let shape = [draw.size()?, channels * factor * factor, draw.positive()?, draw.positive()?];
         Ok(draw_x_of(draw, &shape)?.param("factor", factor))
     },
-    contract: |case| contract(case, shuffled),
-    call: |call| Ok(vec![ops::pixel_shuffle(call.tensor("x")?, call.size("factor"))?]),
+    contract: &|case| contract(case, shuffled),
+    call: &|call| Ok(vec![ops::pixel_shuffle(call.tensor("x")?, call.size("factor"))?]),
     source: "candle_nn::ops::pixel_shuffle(&x, {{ factor }})?",
     torch: "F.pixel_shuffle(x, {{ factor }})",
-    reference: Some(|inputs| {
+    reference: Some(&|inputs| {
         gathered(inputs, shuffled, |case, _, index| {
             let f = case.size("factor");
             let channel = (index[1] * f + index[2] % f) * f + index[3] % f;

@@ -14,16 +14,16 @@ pub static PIXEL_UNSHUFFLE: Op = Op {
     support: COPIES,
     inputs: &[InputSpec::new("x", "(N, C, H f, W f)")],
     params: &[ParamSpec::size("factor", 0, "How many pixels become one, in each dimension.")],
-    generate: |draw| {
+    generate: &|draw| {
         let factor = draw.between(1, 3)?;
         let shape = [draw.size()?, draw.positive()?, factor * draw.positive()?, factor * draw.positive()?];
         Ok(draw_x_of(draw, &shape)?.param("factor", factor))
     },
-    contract: |case| contract(case, unshuffled),
-    call: |call| Ok(vec![ops::pixel_unshuffle(call.tensor("x")?, call.size("factor"))?]),
+    contract: &|case| contract(case, unshuffled),
+    call: &|call| Ok(vec![ops::pixel_unshuffle(call.tensor("x")?, call.size("factor"))?]),
     source: "candle_nn::ops::pixel_unshuffle(&x, {{ factor }})?",
     torch: "F.pixel_unshuffle(x, {{ factor }})",
-    reference: Some(|inputs| {
+    reference: Some(&|inputs| {
         gathered(inputs, unshuffled, |case, _, index| {
             let f = case.size("factor");
             let (channel, row, column) = (index[1] / f / f, index[1] / f % f, index[1] % f);

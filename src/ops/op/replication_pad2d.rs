@@ -14,20 +14,20 @@ pub static REPLICATION_PAD2D: Op = Op {
     support: COPIES,
     inputs: &[IMAGES],
     params: &[ParamSpec::size("pad", 0, "Rows and columns to add on each side.")],
-    generate: |draw| {
+    generate: &|draw| {
         let shape = [draw.positive()?, draw.positive()?, draw.positive()?, draw.positive()?];
         Ok(draw_x_of(draw, &shape)?.param("pad", *draw.choose(&[1_usize, 1, 0])?))
     },
-    contract: |case| {
+    contract: &|case| {
         let pads_much = case.size("pad") > 1;
         contract(case, around).may_refuse(pads_much, "candle documents padding by 0 or 1 only")
     },
-    call: |call| Ok(vec![ops::replication_pad2d(call.tensor("x")?, call.size("pad"))?]),
+    call: &|call| Ok(vec![ops::replication_pad2d(call.tensor("x")?, call.size("pad"))?]),
     source: "candle_nn::ops::replication_pad2d(&x, {{ pad }})?",
     torch: r#"
         F.pad(x, ({{ pad }}, {{ pad }}, {{ pad }}, {{ pad }}), mode="replicate")
     "#,
-    reference: Some(|inputs| {
+    reference: Some(&|inputs| {
         gathered(inputs, around, |case, x, index| {
             let pad = case.size("pad");
             let inside = |dim: usize| index[dim].saturating_sub(pad).min(x[dim] - 1);

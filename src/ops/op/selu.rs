@@ -22,20 +22,20 @@ pub static SELU: Op = Op {
         ParamSpec::float("alpha", 1.0, "The factor of the exponential."),
         ParamSpec::float("gamma", 1.0, "The factor of the result."),
     ],
-    generate: |draw| {
+    generate: &|draw| {
         let (alpha, gamma) =
             *draw.choose(&[(1.673_263_242_354_377, 1.050_700_987_355_480_5), (1.0, 1.0), (2.0, 0.5)])?;
         Ok(case(draw, SELU.support)?.param("alpha", alpha).param("gamma", gamma))
     },
-    contract: |case| {
+    contract: &|case| {
         unspecified_constant(case, "alpha")
             .or_else(|| unspecified_constant(case, "gamma"))
             .unwrap_or_else(|| of_floats(case))
     },
-    call: |call| Ok(vec![ops::selu(call.tensor("x")?, single(call.case, "alpha"), single(call.case, "gamma"))?]),
+    call: &|call| Ok(vec![ops::selu(call.tensor("x")?, single(call.case, "alpha"), single(call.case, "gamma"))?]),
     source: "candle_nn::ops::selu(&x, {{ alpha|f32 }}, {{ gamma|f32 }})?",
     torch: "{{ gamma }} * F.elu(x, {{ alpha }})",
-    reference: Some(|inputs| {
+    reference: Some(&|inputs| {
         let (alpha, gamma) = (single(inputs.case, "alpha"), single(inputs.case, "gamma"));
         each(inputs, "x", |x| elu(x, f64::from(alpha)) * Num::exact(f64::from(gamma)))
     }),

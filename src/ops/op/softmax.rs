@@ -17,10 +17,10 @@ pub static SOFTMAX: Op = Op {
     params: &[DIM],
     generate: LOG_SOFTMAX.generate,
     contract: LOG_SOFTMAX.contract,
-    call: |call| Ok(vec![ops::softmax(call.tensor("x")?, call.size("dim"))?]),
+    call: &|call| Ok(vec![ops::softmax(call.tensor("x")?, call.size("dim"))?]),
     source: "candle_nn::ops::softmax(&x, {{ dim }})?",
     torch: "x.softmax(dim={{ dim }})",
-    reference: Some(|inputs| along(inputs, Some(inputs.case.size("dim")), softmax)),
+    reference: Some(&|inputs| along(inputs, Some(inputs.case.size("dim")), softmax)),
     ulps: 4.0,
     differentiable: &["x"],
     promise: "candle-nn/src/ops.rs:7-30; torch.softmax",
@@ -33,12 +33,12 @@ pub static SOFTMAX_LAST_DIM: Op = Op {
     support: FLOATS,
     inputs: &[ANY],
     params: &[],
-    generate: |draw| {
+    generate: &|draw| {
         let mut shape = draw.open_shape(0, 3)?;
         shape.push(draw.lane()?);
         draw_x(draw, SOFTMAX_LAST_DIM.support, &shape)
     },
-    contract: |case| {
+    contract: &|case| {
         let Some(x) = case.tensor("x") else { return Contract::Rejects(&rule::SHAPES) };
         if x.shape.is_empty() {
             return Contract::Rejects(&rule::RANK);
@@ -51,10 +51,10 @@ pub static SOFTMAX_LAST_DIM: Op = Op {
         }
         Contract::accepts(x.dtype, &x.shape).may_refuse(!x.view.is_contiguous(), why::CONTIGUOUS)
     },
-    call: |call| Ok(vec![ops::softmax_last_dim(call.tensor("x")?)?]),
+    call: &|call| Ok(vec![ops::softmax_last_dim(call.tensor("x")?)?]),
     source: "candle_nn::ops::softmax_last_dim(&x)?",
     torch: "x.softmax(dim=-1)",
-    reference: Some(|inputs| along(inputs, None, softmax_of_rounded)),
+    reference: Some(&|inputs| along(inputs, None, softmax_of_rounded)),
     ulps: 4.0,
     differentiable: &["x"],
     promise: "candle-nn/src/ops.rs:284-439: the fused form of ops::softmax (ops.rs:7-30), which has a gradient; \

@@ -16,7 +16,7 @@ pub static SWIGLU: Op = Op {
     support: FLOATS_AND_F8,
     inputs: &[InputSpec::new("x", "(.., 2 H): the gates before the values")],
     params: &[],
-    generate: |draw| {
+    generate: &|draw| {
         let dtype = draw.dtype(FLOATS_AND_F8)?;
         let mut shape = draw.open_shape(0, 2)?;
         shape.push(2 * draw.positive()?);
@@ -24,17 +24,17 @@ pub static SWIGLU: Op = Op {
         case.backward = draw.backward()?;
         Ok(case)
     },
-    contract: |case| match case.tensor("x") {
+    contract: &|case| match case.tensor("x") {
         Some(x) if x.dtype.is_float() => halved(x),
         _ => of_floats(case),
     },
-    call: |call| Ok(vec![ops::swiglu(call.tensor("x")?)?]),
+    call: &|call| Ok(vec![ops::swiglu(call.tensor("x")?)?]),
     source: "candle_nn::ops::swiglu(&x)?",
     torch: r"
         gate, value = x.chunk(2, dim=-1)
         F.silu(gate) * value
     ",
-    reference: Some(swiglu),
+    reference: Some(&swiglu),
     ulps: 4.0,
     differentiable: &["x"],
     promise: "candle-nn/src/ops.rs:45-48; Shazeer, GLU Variants Improve Transformer (2020); torch.nn.functional.glu: an odd \

@@ -30,7 +30,7 @@ pub static ADAMW_STEPS: Op = Op {
         ParamSpec::float("lr", 0.001, "The learning rate."),
         ParamSpec::float("weight_decay", 0.01, "The decay of the parameter.").optional(),
     ],
-    generate: |draw| {
+    generate: &|draw| {
         let case = generate(draw)?;
         if draw.one_in(2)? {
             // The defaults, which candle and PyTorch share.
@@ -41,7 +41,7 @@ pub static ADAMW_STEPS: Op = Op {
         let case = case.param("eps", eps).param("weight_decay", decay);
         Ok(case.param("beta1", beta1).param("beta2", beta2))
     },
-    contract: |case| {
+    contract: &|case| {
         let ParamsAdamW { beta1, beta2, eps, weight_decay, .. } = params(case);
         let is_decay = |beta: f64| (0.0..1.0).contains(&beta);
         let is_size = |number: f64| number >= 0.0 && number.is_finite();
@@ -50,7 +50,7 @@ pub static ADAMW_STEPS: Op = Op {
         }
         contract(case)
     },
-    call: |call| {
+    call: &|call| {
         let theta = Var::from_tensor(call.tensor("theta")?)?;
         let params = params(call.case);
         let vars = vec![theta.clone()];
@@ -85,7 +85,7 @@ pub static ADAMW_STEPS: Op = Op {
         optimizer = torch.optim.AdamW([theta], lr={{ lr }}, betas={{ betas }}, eps={{ eps }}, weight_decay={{ decay }})
         {% include "descent" %}
     "#,
-    reference: Some(|inputs| vec![per_element(inputs, |theta, grads| adamw(&params(inputs.case), theta, grads))]),
+    reference: Some(&|inputs| vec![per_element(inputs, |theta, grads| adamw(&params(inputs.case), theta, grads))]),
     ulps: 8.0,
     differentiable: &[],
     promise: "candle-nn/src/optim.rs:86-200, candle-nn/tests/optim.rs (PyTorch's results); torch.optim.AdamW (the \

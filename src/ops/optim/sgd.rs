@@ -25,9 +25,9 @@ pub static SGD_STEPS: Op = Op {
         ),
         ParamSpec::float("lr", 0.1, "The learning rate."),
     ],
-    generate,
-    contract,
-    call: |call| {
+    generate: &generate,
+    contract: &contract,
+    call: &|call| {
         let theta = Var::from_tensor(call.tensor("theta")?)?;
         let lr = call.case.float("lr");
         let mut optimizer = match call.case.text("form") {
@@ -58,7 +58,7 @@ pub static SGD_STEPS: Op = Op {
         optimizer = torch.optim.SGD([theta], lr={{ lr }})
         {% include "descent" %}
     "#,
-    reference: Some(|inputs| {
+    reference: Some(&|inputs| {
         let lr = inputs.case.float("lr");
         let step = |theta: Num, grad: &Num| theta - Num::constant(lr, grad.unit) * *grad;
         vec![per_element(inputs, |theta, grads| grads.iter().fold(theta, step))]

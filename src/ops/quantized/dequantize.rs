@@ -14,13 +14,13 @@ pub static DEQUANTIZE: Op = Op {
     support: &Support::both("blocks", &[DType::U8]),
     inputs: &[BLOCKS],
     params: &[FORMAT, ParamSpec::size("rows", 1, "The number of rows that the tensor is given.")],
-    generate: |draw| {
+    generate: &|draw| {
         let format = draw.choose(FORMATS)?;
         let (rows, blocks) = (draw.between(1, 4)?, draw.between(1, 512 / format.block)?);
         let case = Case::default().input("blocks", draw_blocks(draw, format, rows, blocks)?);
         Ok(case.param("format", format.name).param("rows", rows))
     },
-    contract: |case| match matrix_shape(case) {
+    contract: &|case| match matrix_shape(case) {
         None => without_matrix(case),
         Some([rows, _]) if rows != case.size("rows") => Contract::Rejects(&rule::SHAPES),
         Some(_) if !within_scales(case) => Contract::Unspecified(why::BEYOND_SCALES),
@@ -29,7 +29,7 @@ pub static DEQUANTIZE: Op = Op {
             Contract::Accepts { outputs: outputs.to_vec(), refusal: None }
         }
     },
-    call: |call| {
+    call: &|call| {
         let columns = matrix_shape(call.case).map_or(0, |[_, columns]| columns);
         let matrix = quantized(call.case, call.tensor("blocks")?, &[call.size("rows"), columns])?;
         Ok(vec![matrix.dequantize(call.device)?, matrix.dequantize_f16(call.device)?])
@@ -40,7 +40,7 @@ pub static DEQUANTIZE: Op = Op {
     "#,
     // PyTorch lacks these formats.
     torch: "",
-    reference: Some(|inputs| [DType::F32, DType::F16].map(|dtype| dequantized(inputs.case, dtype)).to_vec()),
+    reference: Some(&|inputs| [DType::F32, DType::F16].map(|dtype| dequantized(inputs.case, dtype)).to_vec()),
     ulps: 1.0,
     differentiable: &[],
     promise: "candle-core/src/quantized/k_quants.rs:86-199 (GGML's formats), mod.rs:490-500, 672-694; llama.cpp \

@@ -16,7 +16,7 @@ pub static EMBEDDING: Op = Op {
     support: &Support::both("ids", &[DType::U32, DType::I64, DType::U8]),
     inputs: &[BLOCKS, InputSpec::new("ids", "of any shape, integers below N").discrete()],
     params: &[FORMAT],
-    generate: |draw| {
+    generate: &|draw| {
         let format = draw.choose(FORMATS)?;
         let (rows, blocks) = (draw.between(1, 6)?, draw.between(1, 512 / format.block)?);
         let (dtype, shape) = (draw.id_dtype()?, draw.shape(0, 3)?);
@@ -24,7 +24,7 @@ pub static EMBEDDING: Op = Op {
         let case = Case::default().input("blocks", blocks).input("ids", draw.ids(dtype, &shape, rows)?);
         Ok(case.param("format", format.name))
     },
-    contract: |case| {
+    contract: &|case| {
         let (Some([rows, columns]), Some(ids)) = (matrix_shape(case), case.tensor("ids")) else {
             return without_matrix(case);
         };
@@ -39,7 +39,7 @@ pub static EMBEDDING: Op = Op {
         }
         Contract::accepts(DType::F32, &[&ids.shape[..], &[columns]].concat())
     },
-    call: |call| {
+    call: &|call| {
         let shape = matrix_shape(call.case).unwrap_or_default();
         Ok(vec![quantized(call.case, call.tensor("blocks")?, &shape)?.embedding(call.tensor("ids")?)?])
     },
@@ -50,7 +50,7 @@ pub static EMBEDDING: Op = Op {
     "#,
     // PyTorch lacks these formats.
     torch: "",
-    reference: Some(|inputs| {
+    reference: Some(&|inputs| {
         let matrix = dequantized(inputs.case, DType::F32);
         let ids = inputs.ids("ids");
         let rows: Vec<usize> = ids.iter().map(|&id| usize::try_from(id).unwrap_or(0)).collect();

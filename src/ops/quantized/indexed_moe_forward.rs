@@ -23,7 +23,7 @@ pub static INDEXED_MOE_FORWARD: Op = Op {
         BLOCKS,
     ],
     params: &[FORMAT, ParamSpec::size("experts", 1, "The number of experts, which share the rows of the blocks.")],
-    generate: |draw| {
+    generate: &|draw| {
         let format = draw_format(draw)?;
         let (experts, rows) = (draw.between(1, 4)?, draw.between(1, 3)?);
         let (batch, count, blocks) = (draw.between(1, 3)?, draw.between(1, 3)?, draw.between(1, 512 / format.block)?);
@@ -36,7 +36,7 @@ pub static INDEXED_MOE_FORWARD: Op = Op {
         let case = Case::default().input("blocks", draw_blocks(draw, format, experts * rows, blocks)?);
         Ok(case.input("x", x).input("ids", ids).param("format", format.name).param("experts", experts))
     },
-    contract: |case| {
+    contract: &|case| {
         let Some([experts, rows, columns]) = shape(case) else {
             return without_matrix(case);
         };
@@ -65,7 +65,7 @@ pub static INDEXED_MOE_FORWARD: Op = Op {
         let accepts = Contract::accepts(DType::F32, &[batch, count, rows]);
         accepts.may_refuse(!case.is_contiguous(), why::CONTIGUOUS).may_refuse(!has_kernel, why::FORMAT)
     },
-    call: |call| Ok(vec![experts(call)?.indexed_moe_forward(call.tensor("x")?, call.tensor("ids")?)?]),
+    call: &|call| Ok(vec![experts(call)?.indexed_moe_forward(call.tensor("x")?, call.tensor("ids")?)?]),
     source: r#"
         {% set rows = inputs.blocks.shape[0] %}
         {% include "quantized" %}
@@ -73,7 +73,7 @@ pub static INDEXED_MOE_FORWARD: Op = Op {
     "#,
     // PyTorch lacks these formats.
     torch: "",
-    reference: Some(|inputs| {
+    reference: Some(&|inputs| {
         let ([_, rows, columns], weights) = (shape(inputs.case).unwrap_or([0, 0, 1]), elements(inputs.case));
         let (x, ids) = (inputs.array("x"), inputs.ids("ids"));
         let (inner, count) = (x.shape()[1], ids.shape()[1]);

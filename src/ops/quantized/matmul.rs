@@ -20,7 +20,7 @@ pub static MATMUL: Op = Op {
     support: &Support::both("x", &[DType::F32, DType::F16, DType::Bf16]),
     inputs: &[InputSpec::new("x", "(.., K), with two or three dimensions"), BLOCKS],
     params: &[FORMAT],
-    generate: |draw| {
+    generate: &|draw| {
         let format = draw.choose(FORMATS)?;
         let dtype = draw.dtype(MATMUL.support)?;
         let (rows, blocks) = (*draw.choose(&[1, 2, 3, 4, 5, 8])?, draw.between(1, 512 / format.block)?);
@@ -35,7 +35,7 @@ pub static MATMUL: Op = Op {
         let case = Case::default().input("x", x).input("blocks", draw_blocks(draw, format, rows, blocks)?);
         Ok(case.param("format", format.name))
     },
-    contract: |case| {
+    contract: &|case| {
         let (Some([rows, columns]), Some(x)) = (matrix_shape(case), case.tensor("x")) else {
             return without_matrix(case);
         };
@@ -54,7 +54,7 @@ pub static MATMUL: Op = Op {
         let accepts = Contract::accepts(x.dtype, &[others, &[rows]].concat());
         accepts.may_refuse(!x.view.is_contiguous(), why::CONTIGUOUS).may_refuse(x.shape.len() > 3, why::FOUR_DIMENSIONS)
     },
-    call: |call| {
+    call: &|call| {
         let shape = matrix_shape(call.case).unwrap_or_default();
         let matrix = quantized(call.case, call.tensor("blocks")?, &shape)?;
         Ok(vec![QMatMul::from_qtensor(matrix)?.forward(call.tensor("x")?)?])
@@ -66,7 +66,7 @@ pub static MATMUL: Op = Op {
     "#,
     // PyTorch lacks these formats.
     torch: "",
-    reference: Some(|inputs| {
+    reference: Some(&|inputs| {
         let ([rows, columns], weights) = (matrix_shape(inputs.case).unwrap_or([0, 1]), elements(inputs.case));
         let x = inputs.array("x");
         let mut shape = x.shape().to_vec();

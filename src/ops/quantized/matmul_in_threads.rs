@@ -19,14 +19,14 @@ pub static MATMUL_IN_THREADS: Op = Op {
     support: &Support::both("x", &[DType::F32, DType::F16, DType::Bf16]),
     inputs: &[InputSpec::new("x", "(.., K), with two or three dimensions"), BLOCKS],
     params: &[FORMAT],
-    generate: |draw| Ok(Case { backward: Backward::None, ..(MATMUL.generate)(draw)? }),
-    contract: |case| match (MATMUL.contract)(case) {
+    generate: &|draw| Ok(Case { backward: Backward::None, ..(MATMUL.generate)(draw)? }),
+    contract: &|case| match (MATMUL.contract)(case) {
         Contract::Accepts { outputs, refusal } => {
             Contract::Accepts { outputs: vec![outputs[0].clone(), outputs[0].clone()], refusal }
         }
         other => other,
     },
-    call: |call| {
+    call: &|call| {
         let shape = matrix_shape(call.case).unwrap_or_default();
         let matrix = QMatMul::from_qtensor(quantized(call.case, call.tensor("blocks")?, &shape)?)?;
         let x = call.tensor("x")?;
@@ -65,7 +65,7 @@ pub static MATMUL_IN_THREADS: Op = Op {
     "#,
     // PyTorch lacks these formats.
     torch: "",
-    reference: Some(|inputs| {
+    reference: Some(&|inputs| {
         MATMUL.reference.map(|of| of(inputs)).into_iter().flat_map(|one| [one.clone(), one].concat()).collect()
     }),
     ulps: 1.0,

@@ -15,7 +15,7 @@ pub static QUANTIZE: Op = Op {
     support: &Support::both("x", &DType::FLOATS),
     inputs: &[InputSpec::new("x", "(.., K), K a multiple of the elements of a block")],
     params: &[FORMAT],
-    generate: |draw| {
+    generate: &|draw| {
         let format = draw.choose(FORMATS)?;
         let dtype = draw.dtype(QUANTIZE.support)?;
         let mut shape = draw.shape(0, 2)?;
@@ -23,7 +23,7 @@ pub static QUANTIZE: Op = Op {
         let x = draw.ordinary_tensor(dtype, &shape)?;
         Ok(Case::default().input("x", x).param("format", format.name))
     },
-    contract: |case| {
+    contract: &|case| {
         let (Some(x), format) = (case.tensor("x"), format_of(case)) else { return Contract::Rejects(&rule::SHAPES) };
         match x.shape.last() {
             None => Contract::Rejects(&rule::RANK),
@@ -35,7 +35,7 @@ pub static QUANTIZE: Op = Op {
             Some(_) => Contract::accepts(DType::F32, &x.shape),
         }
     },
-    call: |call| {
+    call: &|call| {
         let quantized = QTensor::quantize(call.tensor("x")?, format_of(call.case).dtype)?;
         Ok(vec![quantized.dequantize(call.device)?])
     },
@@ -45,7 +45,7 @@ pub static QUANTIZE: Op = Op {
     ",
     // PyTorch lacks these formats.
     torch: "",
-    reference: Some(|inputs| {
+    reference: Some(&|inputs| {
         let (x, format) = (inputs.array("x"), format_of(inputs.case));
         let values: Vec<f64> = x.iter().map(|x| x.value).collect();
         let largest = |block: &[f64]| block.iter().fold(0.0_f64, |largest, x| largest.max(x.abs()));

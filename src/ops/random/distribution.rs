@@ -34,19 +34,19 @@ macro_rules! distributions {
                 ROWS,
                 ParamSpec::float(stringify!($second), $second_default, $about_second),
             ],
-            generate: |draw| {
+            generate: &|draw| {
                 let (first, second) = *draw.choose(&$drawn)?;
                 let case = generate(draw, CREATED)?.param("form", *draw.choose(&["like", "new"])?);
                 Ok(case.param(stringify!($first), first).param(stringify!($second), second))
             },
-            contract: |case| {
+            contract: &|case| {
                 if $is_ordinary(case.float(stringify!($first)), case.float(stringify!($second)), dtype(case)) {
                     facts_contract(contract(case))
                 } else {
                     $extraordinary
                 }
             },
-            call: |call| {
+            call: &|call| {
                 let (first, second) = (call.case.float(stringify!($first)), call.case.float(stringify!($second)));
                 let shape = (call.size("rows"), call.size("columns"));
                 let drawn = match call.case.text("form") {
@@ -71,7 +71,7 @@ macro_rules! distributions {
             ),
             // PyTorch draws other numbers.
             torch: "",
-            reference: Some(all_hold),
+            reference: Some(&all_hold),
             ulps: 4.0,
             differentiable: &[],
             promise: "candle-core/src/tensor.rs:345-420 (the documentation of each); torch.Tensor.uniform_ and torch.normal: \

@@ -18,7 +18,7 @@ pub static GUMBEL_SOFTMAX: Op = Op {
     support: FLOATS,
     inputs: &[ANY],
     params: &[DIM, ParamSpec::float("temperature", 1.0, "0 for the largest element.")],
-    generate: |draw| {
+    generate: &|draw| {
         let dtype = draw.dtype(FLOATS)?;
         let mut shape: Vec<usize> = draw.open_shape(0, 2)?.into_iter().map(|n| n.max(1)).collect();
         let dim = draw.between(0, shape.len())?;
@@ -30,7 +30,7 @@ pub static GUMBEL_SOFTMAX: Op = Op {
         }
         Ok(Case::default().input("x", x).param("dim", dim).param("temperature", temperature))
     },
-    contract: |case| {
+    contract: &|case| {
         let Some(x) = case.tensor("x") else { return Contract::Rejects(&rule::SHAPES) };
         let Some(dim) = dim(case, x) else { return Contract::Rejects(&rule::DIM) };
         if x.shape[dim] == 0 {
@@ -42,7 +42,7 @@ pub static GUMBEL_SOFTMAX: Op = Op {
         }
         facts_contract(of_floats(case))
     },
-    call: |call| {
+    call: &|call| {
         let (x, dim, temperature) = (call.tensor("x")?, call.size("dim"), call.case.float("temperature"));
         let ids = candle_nn::sampling::gumbel_softmax(x, temperature, dim)?;
         sampled(x, &ids, dim, temperature)
@@ -53,7 +53,7 @@ pub static GUMBEL_SOFTMAX: Op = Op {
     "#,
     // PyTorch draws other numbers.
     torch: "",
-    reference: Some(all_hold),
+    reference: Some(&all_hold),
     ulps: 4.0,
     differentiable: &[],
     promise: "candle-nn/src/sampling.rs; Jang et al. (2017): the limit for a temperature of 0 is the argmax, which llama.cpp's \

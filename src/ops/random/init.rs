@@ -25,13 +25,13 @@ pub static INIT: Op = Op {
         ParamSpec::word("kind", &["const", "uniform", "randn", "kaiming_uniform", "kaiming_normal"], "The variant."),
         ROWS,
     ],
-    generate: |draw| {
+    generate: &|draw| {
         let kind = *draw.choose(&["const", "uniform", "randn", "kaiming_uniform", "kaiming_normal"])?;
         let fan = *draw.choose(&["in", "out"])?;
         Ok(generate(draw, CREATED)?.param("kind", kind).param("fan", fan))
     },
-    contract: |case| facts_contract(contract(case)),
-    call: |call| {
+    contract: &|case| facts_contract(contract(case)),
+    call: &|call| {
         let (init, distribution) = init(call.case);
         let shape = (call.size("rows"), call.size("columns"));
         check_distribution(
@@ -57,7 +57,7 @@ pub static INIT: Op = Op {
     "#,
     // PyTorch draws other numbers.
     torch: "",
-    reference: Some(all_hold),
+    reference: Some(&all_hold),
     ulps: 4.0,
     differentiable: &[],
     promise: "candle-nn/src/init.rs; torch.nn.init, which leaves an empty tensor empty",

@@ -70,14 +70,14 @@ pub static LAYER_INIT: Op = Op {
         ParamSpec::word("layer", LAYERS, "The function that builds the layer."),
         ParamSpec::size("out_size", 1, "The size of its output, or the hidden size of a recurrent layer."),
     ],
-    generate: |draw| {
+    generate: &|draw| {
         let (dtype, layer) = (draw.dtype(SUPPORT)?, *draw.choose(LAYERS)?);
         // Mean and variance mean something for many values.
         let (inputs, outputs) = if draw.one_in(2)? { (draw.between(1, 4)?, 64) } else { (draw.size()?, draw.size()?) };
         let case = Case::default().param("dtype", dtype.name()).param("layer", layer);
         Ok(case.param("in_size", inputs.min(300)).param("out_size", outputs.min(300)))
     },
-    contract: |case| {
+    contract: &|case| {
         let sizes = sizes(case);
         if sizes.contains(&0) {
             return Contract::Unspecified("an empty layer");
@@ -87,7 +87,7 @@ pub static LAYER_INIT: Op = Op {
         }
         facts_contract(Contract::accepts(dtype(case), &[]))
     },
-    call: |call| {
+    call: &|call| {
         let variables = VarMap::new();
         let vb = VarBuilder::from_varmap(&variables, candle_dtype(dtype(call.case)), call.device);
         build(call.case, vb)?;
@@ -128,7 +128,7 @@ pub static LAYER_INIT: Op = Op {
     "#,
     // PyTorch draws other numbers.
     torch: "",
-    reference: Some(all_hold),
+    reference: Some(&all_hold),
     ulps: 4.0,
     differentiable: &[],
     promise: "the defaults in \

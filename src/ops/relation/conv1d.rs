@@ -16,9 +16,9 @@ pub static CONV1D_SCALED: Op = Op {
     support: FLOATS,
     inputs: &[InputSpec::new("x", "(B, C, L)"), InputSpec::new("kernel", "(O, C / groups, K)")],
     params: &[ALGORITHM, DILATION, GROUPS, PADDING, STRIDE],
-    generate: |draw| draw_contiguous(draw, &CONV1D, |_| true),
-    contract: |case| contiguous_contract(case, &CONV1D),
-    call: |call| {
+    generate: &|draw| draw_contiguous(draw, &CONV1D, |_| true),
+    contract: &|case| contiguous_contract(case, &CONV1D),
+    call: &|call| {
         let call = accepted(call, &contiguous_contract(call.case, &CONV1D))?;
         let mut tensors = call.tensors.clone();
         tensors.insert("x", (call.tensor("x")? * 2.0)?);
@@ -30,7 +30,7 @@ pub static CONV1D_SCALED: Op = Op {
     "#,
     // A relation between calls of candle.
     torch: "",
-    reference: Some(|inputs| {
+    reference: Some(&|inputs| {
         let doubled = inputs.array("x").mapv(|x| x * Num::exact(2.0));
         let inputs = ReferenceInputs { flowing: Some(("x", doubled)), ..inputs.clone() };
         CONV1D.reference().map_or_else(Vec::new, |of| of(&inputs))
@@ -48,9 +48,9 @@ pub static CONV1D_SPLIT: Op = Op {
     support: FLOATS,
     inputs: &[InputSpec::new("x", "(B, C, L)"), InputSpec::new("kernel", "(O, C / groups, K)")],
     params: &[ALGORITHM, DILATION, GROUPS, PADDING, STRIDE],
-    generate: |draw| draw_contiguous(draw, &CONV1D, |case| shape_of(case).len() > 1),
-    contract: |case| halves_contract(case, &CONV1D),
-    call: |call| call_halves(call, &CONV1D),
+    generate: &|draw| draw_contiguous(draw, &CONV1D, |case| shape_of(case).len() > 1),
+    contract: &|case| halves_contract(case, &CONV1D),
+    call: &|call| call_halves(call, &CONV1D),
     source: r#"
         let mut halves = Vec::new();
         for x in x.chunk(2, 0)? {

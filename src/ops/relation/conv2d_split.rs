@@ -14,9 +14,9 @@ pub static CONV2D_SPLIT: Op = Op {
     support: CONV2D.support,
     inputs: &[InputSpec::new("x", "(B, C, H, W)"), InputSpec::new("kernel", "(O, C / groups, KH, KW)")],
     params: &[ALGORITHM, DILATION, GROUPS, PADDING, STRIDE],
-    generate: |draw| draw_contiguous(draw, &CONV2D, |case| shape_of(case).len() > 1),
-    contract: |case| halves_contract(case, &CONV2D),
-    call: |call| call_halves(call, &CONV2D),
+    generate: &|draw| draw_contiguous(draw, &CONV2D, |case| shape_of(case).len() > 1),
+    contract: &|case| halves_contract(case, &CONV2D),
+    call: &|call| call_halves(call, &CONV2D),
     source: r#"
         let mut halves = Vec::new();
         for x in x.chunk(2, 0)? {

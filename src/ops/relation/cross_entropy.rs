@@ -19,9 +19,9 @@ pub static CROSS_ENTROPY_FLIPPED: Op = Op {
     support: CROSS_ENTROPY.support,
     inputs: &[InputSpec::new("inp", "(N, C): the logits of each class"), LABELS],
     params: &[],
-    generate: |draw| draw_contiguous(draw, &NLL, |_| true),
-    contract: |case| contiguous_contract(case, &CROSS_ENTROPY),
-    call: |call| {
+    generate: &|draw| draw_contiguous(draw, &NLL, |_| true),
+    contract: &|case| contiguous_contract(case, &CROSS_ENTROPY),
+    call: &|call| {
         let call = accepted(call, &contiguous_contract(call.case, &CROSS_ENTROPY))?;
         Ok(vec![loss::cross_entropy(&flip_rows(call.tensor("inp")?)?, &flip_rows(call.tensor("target")?)?)?])
     },
@@ -42,16 +42,16 @@ pub static CROSS_ENTROPY_SHIFTED: Op = Op {
     support: CROSS_ENTROPY.support,
     inputs: &[InputSpec::new("inp", "(N, C): the logits of each class"), LABELS],
     params: &[FUSED, SHIFT],
-    generate: |draw| draw_shifted(draw, &CROSS_ENTROPY),
-    contract: |case| if shift_fits(case, "inp") { contiguous_contract(case, &CROSS_ENTROPY) } else { NO_SHIFT },
-    call: |call| {
+    generate: &|draw| draw_shifted(draw, &CROSS_ENTROPY),
+    contract: &|case| if shift_fits(case, "inp") { contiguous_contract(case, &CROSS_ENTROPY) } else { NO_SHIFT },
+    call: &|call| {
         let call = accepted(call, &CROSS_ENTROPY_SHIFTED.contract(call.case))?;
         Ok(vec![loss::cross_entropy(&(call.tensor("inp")? + shift(call.case))?, call.tensor("target")?)?])
     },
     source: "candle_nn::loss::cross_entropy(&(&inp + {{ shift }})?, &target)?",
     // A relation between calls of candle.
     torch: "",
-    reference: Some(|inputs| shifted_reference(inputs, &CROSS_ENTROPY)),
+    reference: Some(&|inputs| shifted_reference(inputs, &CROSS_ENTROPY)),
     ulps: 4.0,
     // The entries of the ops themselves judge gradients.
     differentiable: &[],

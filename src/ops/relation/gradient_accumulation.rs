@@ -22,7 +22,7 @@ pub static GRADIENT_ACCUMULATION: Op = Op {
         ParamSpec::word("branch", BRANCHES, "The op of the other branch.").required(),
         ParamSpec::flag("first", false, "Put the other branch first."),
     ],
-    generate: |draw| {
+    generate: &|draw| {
         let dtype = draw.dtype(GRADIENT_ACCUMULATION.support)?;
         let side = draw.between(1, 2)?;
         let shape = [draw.between(1, 2)?, draw.between(1, 2)?, side, side];
@@ -32,7 +32,7 @@ pub static GRADIENT_ACCUMULATION: Op = Op {
         case.backward = *draw.choose(&[Backward::Sum, Backward::Weighted])?;
         Ok(case.param("first", draw.between(0, 1)?))
     },
-    contract: |case| {
+    contract: &|case| {
         let Some(x) = case.tensor("x") else { return Contract::Rejects(&rule::SHAPES) };
         if x.shape.len() != 4 || x.shape.contains(&0) || !x.dtype.is_float() {
             return Contract::Unspecified("inputs other than float images");
@@ -53,7 +53,7 @@ pub static GRADIENT_ACCUMULATION: Op = Op {
         }
         Contract::Accepts { outputs, refusal: None }.may_refuse(!x.view.is_contiguous(), why::CONTIGUOUS)
     },
-    call: |call| {
+    call: &|call| {
         let x = call.tensor("x")?;
         let first = call.case.int("first") != 0;
         let square = if first { None } else { Some(x.sqr()?) };
@@ -93,7 +93,7 @@ pub static GRADIENT_ACCUMULATION: Op = Op {
         {% endif %}
         outputs = {{ "[x.square(), branch]" if first == 0 else "[branch, x.square()]" }}
     "#,
-    reference: Some(|inputs| {
+    reference: Some(&|inputs| {
         let x = inputs.array("x");
         let squares = x.mapv(|x| x * x);
         let (h, w) = (x.shape()[2], x.shape()[3]);

@@ -18,9 +18,9 @@ pub static LAYER_NORM_SPLIT: Op = Op {
         InputSpec::new("beta", "(H): the bias"),
     ],
     params: &[EPS],
-    generate: |draw| draw_contiguous(draw, &LAYER_NORM, |case| shape_of(case).len() > 1),
-    contract: |case| halves_contract(case, &LAYER_NORM),
-    call: |call| call_halves(call, &LAYER_NORM),
+    generate: &|draw| draw_contiguous(draw, &LAYER_NORM, |case| shape_of(case).len() > 1),
+    contract: &|case| halves_contract(case, &LAYER_NORM),
+    call: &|call| call_halves(call, &LAYER_NORM),
     source: r#"
         let mut halves = Vec::new();
         for x in x.chunk(2, 0)? {

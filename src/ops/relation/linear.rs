@@ -24,9 +24,9 @@ pub static LINEAR_APART: Op = Op {
     support: LINEAR.support,
     inputs: LINEAR.inputs,
     params: &[ELSEWHERE],
-    generate: generate_there,
-    contract: |case| halves_contract(case, &LINEAR),
-    call: |call| {
+    generate: &generate_there,
+    contract: &|case| halves_contract(case, &LINEAR),
+    call: &|call| {
         let devices = [call.device.clone(), there(call)?];
         let halves = call.tensor("x")?.chunk(2, 0)?.into_iter().zip(&devices);
         let outputs =
@@ -57,9 +57,9 @@ pub static LINEAR_SPLIT: Op = Op {
     support: LINEAR.support,
     inputs: LINEAR.inputs,
     params: LINEAR.params,
-    generate: |draw| draw_contiguous(draw, &LINEAR, |case| shape_of(case).len() > 1),
-    contract: |case| halves_contract(case, &LINEAR),
-    call: |call| call_halves(call, &LINEAR),
+    generate: &|draw| draw_contiguous(draw, &LINEAR, |case| shape_of(case).len() > 1),
+    contract: &|case| halves_contract(case, &LINEAR),
+    call: &|call| call_halves(call, &LINEAR),
     source: r#"
         {% filter replace("layer.forward(&x)?", "") %}{% include "layer.linear" %}{% endfilter %}
         let halves = x.chunk(2, 0)?.iter().map(|half| layer.forward(half)).collect::<Result<Vec<_>>>()?;
@@ -81,9 +81,9 @@ pub static LINEAR_THERE: Op = Op {
     support: LINEAR.support,
     inputs: LINEAR.inputs,
     params: &[ELSEWHERE],
-    generate: generate_there,
-    contract: |case| halves_contract(case, &LINEAR),
-    call: |call| {
+    generate: &generate_there,
+    contract: &|case| halves_contract(case, &LINEAR),
+    call: &|call| {
         let there = there(call)?;
         Ok(vec![layer(call, &there)?.forward(&call.tensor("x")?.to_device(&there)?)?.to_device(call.device)?])
     },

@@ -18,14 +18,14 @@ pub static MATMUL_LINEAR: Op = Op {
         InputSpec::new("c", "(K, N), added to `b`"),
     ],
     params: &[],
-    generate: |draw| {
+    generate: &|draw| {
         let dtype = draw.dtype(MATMUL_LINEAR.support)?;
         let (rows, inner, columns) = (draw.positive()?, draw.reduced()?, draw.positive()?);
         let case = Case::default().input("a", draw.tensor(dtype, &[rows, inner])?);
         let case = case.input("b", draw.tensor(dtype, &[rows, inner])?);
         Ok(case.input("c", draw.packed(dtype, &[inner, columns])?))
     },
-    contract: |case| {
+    contract: &|case| {
         let (Some(a), Some(b), Some(c)) = (case.tensor("a"), case.tensor("b"), case.tensor("c")) else {
             return Contract::Rejects(&rule::SHAPES);
         };
@@ -43,10 +43,10 @@ pub static MATMUL_LINEAR: Op = Op {
         }
         Contract::accepts(a.dtype, &[rows, columns]).may_refuse(!c.view.is_contiguous(), why::CONTIGUOUS)
     },
-    call: |call| Ok(vec![(call.tensor("a")? + call.tensor("b")?)?.matmul(call.tensor("c")?)?]),
+    call: &|call| Ok(vec![(call.tensor("a")? + call.tensor("b")?)?.matmul(call.tensor("c")?)?]),
     source: "(&a + &b)?.matmul(&c)?",
     torch: "(a + b) @ c",
-    reference: Some(|inputs| {
+    reference: Some(&|inputs| {
         let (a, b, c) = (inputs.array("a"), inputs.array("b"), inputs.array("c"));
         let dot = |row: usize, column: usize| {
             let products = (0..c.shape()[0]).flat_map(|k| {

@@ -80,14 +80,14 @@ pub static MIXED_CALLS: Op = Op {
     support: &Support::both("", &DType::ALL),
     inputs: &[],
     params: &[ParamSpec::word("call", NAMES, "The call, and which argument is elsewhere."), ELSEWHERE],
-    generate: |draw| {
+    generate: &|draw| {
         let name = *draw.choose(NAMES)?;
         let case = Case::default().param("call", name);
         // The CPU is noticed by every backend; another CUDA device only by candle's own check.
         Ok(if draw.one_in(2)? { case.param("to", "second") } else { case })
     },
-    contract: |_| Contract::accepts(DType::U8, &[1]),
-    call: |here| {
+    contract: &|_| Contract::accepts(DType::U8, &[1]),
+    call: &|here| {
         let device = here.device;
         let x = Tensor::new(&[[0f32, 1.0, 2.0], [3.0, 4.0, 5.0]], device)?;
         let elsewhere = there(here)?;
@@ -107,7 +107,7 @@ pub static MIXED_CALLS: Op = Op {
     source: SOURCE,
     // Programs for PyTorch use one device.
     torch: "",
-    reference: Some(|_| vec![ArrayD::from_elem(IxDyn(&[1]), Num::exact(1.0))]),
+    reference: Some(&|_| vec![ArrayD::from_elem(IxDyn(&[1]), Num::exact(1.0))]),
     ulps: 4.0,
     differentiable: &[],
     promise: "candle-core/src/storage.rs:52-70: Error::DeviceMismatchBinaryOp; PyTorch expects all tensors on one device",

@@ -17,7 +17,7 @@ pub static MIXED_DEVICES: Op = Op {
     support: KERNELS,
     inputs: &[ANY, InputSpec::new("y", "shaped as `x`, on another device")],
     params: &[ELSEWHERE],
-    generate: |draw| {
+    generate: &|draw| {
         let mut case = generate(draw, STANDARD)?;
         case.params.clear();
         let lhs = case.inputs.remove("lhs").unwrap_or_else(|| unreachable!("a binary case has a left side"));
@@ -26,7 +26,7 @@ pub static MIXED_DEVICES: Op = Op {
         case.backward = Backward::None;
         sent(draw, case.input("y", floats.contiguous()).input("x", floats))
     },
-    contract: |case| {
+    contract: &|case| {
         let (Some(x), Some(y)) = (case.tensor("x"), case.tensor("y")) else { return Contract::Rejects(&rule::SHAPES) };
         if x.shape.contains(&0) || y.shape.contains(&0) {
             return Contract::Unspecified("no element to move");
@@ -46,7 +46,7 @@ pub static MIXED_DEVICES: Op = Op {
         }
         Contract::accepts(x.dtype, &x.shape)
     },
-    call: |call| {
+    call: &|call| {
         let (x, y) = (call.tensor("x")?, call.tensor("y")?);
         refused(call, x.add(&y.to_device(&there(call)?)?))?;
         Ok(vec![x.add(y)?])
@@ -59,7 +59,7 @@ pub static MIXED_DEVICES: Op = Op {
     ",
     // The scripts use one device.
     torch: "",
-    reference: Some(|inputs| pairs(&inputs.array("x"), &inputs.array("y"), |x, y| x + y)),
+    reference: Some(&|inputs| pairs(&inputs.array("x"), &inputs.array("y"), |x, y| x + y)),
     ulps: 4.0,
     differentiable: &[],
     promise: "candle-core/src/storage.rs (same_device): Error::DeviceMismatchBinaryOp; PyTorch expects all tensors on one device",

@@ -16,13 +16,13 @@ pub static MIXED_LABELS: Op = Op {
     support: CROSS_ENTROPY.support,
     inputs: &[InputSpec::new("inp", "(N, C): the logits of each class"), LABELS],
     params: &[ELSEWHERE],
-    generate: |draw| {
+    generate: &|draw| {
         let mut case = draw_contiguous(draw, &CROSS_ENTROPY, |_| true)?;
         case.backward = Backward::None;
         sent(draw, case)
     },
-    contract: |case| contiguous_contract(case, &CROSS_ENTROPY),
-    call: |call| {
+    contract: &|case| contiguous_contract(case, &CROSS_ENTROPY),
+    call: &|call| {
         accepted(call, &contiguous_contract(call.case, &CROSS_ENTROPY))?;
         let (inp, target) = (call.tensor("inp")?, call.tensor("target")?);
         refused(call, loss::cross_entropy(inp, &target.to_device(&there(call)?)?))?;

@@ -15,9 +15,9 @@ pub static NLL_FLIPPED: Op = Op {
     support: NLL.support,
     inputs: &[InputSpec::new("inp", "(N, C): the log-probability of each class"), LABELS],
     params: &[],
-    generate: |draw| draw_contiguous(draw, &NLL, |_| true),
-    contract: |case| contiguous_contract(case, &NLL),
-    call: |call| {
+    generate: &|draw| draw_contiguous(draw, &NLL, |_| true),
+    contract: &|case| contiguous_contract(case, &NLL),
+    call: &|call| {
         let call = accepted(call, &contiguous_contract(call.case, &NLL))?;
         Ok(vec![loss::nll(&flip_rows(call.tensor("inp")?)?, &flip_rows(call.tensor("target")?)?)?])
     },

@@ -19,9 +19,9 @@ pub static SOFTMAX_FLIPPED: Op = Op {
     support: FLOATS,
     inputs: &[ANY],
     params: &[],
-    generate: |draw| draw_contiguous(draw, &SOFTMAX_LAST_DIM, |_| true),
-    contract: |case| contiguous_contract(case, &SOFTMAX_LAST_DIM),
-    call: |call| Ok(vec![flip_rows(&ops::softmax_last_dim(&flip_rows(call.tensor("x")?)?)?)?]),
+    generate: &|draw| draw_contiguous(draw, &SOFTMAX_LAST_DIM, |_| true),
+    contract: &|case| contiguous_contract(case, &SOFTMAX_LAST_DIM),
+    call: &|call| Ok(vec![flip_rows(&ops::softmax_last_dim(&flip_rows(call.tensor("x")?)?)?)?]),
     source: "candle_nn::ops::softmax_last_dim(&x.contiguous()?.flip(&[0])?)?.flip(&[0])?",
     // A relation between calls of candle.
     torch: "",
@@ -39,9 +39,9 @@ pub static SOFTMAX_SHIFTED: Op = Op {
     support: FLOATS,
     inputs: &[ANY],
     params: &[FUSED, SHIFT],
-    generate: |draw| draw_shifted(draw, &SOFTMAX_LAST_DIM),
-    contract: |case| if shift_fits(case, "x") { contiguous_contract(case, &SOFTMAX_LAST_DIM) } else { NO_SHIFT },
-    call: |call| {
+    generate: &|draw| draw_shifted(draw, &SOFTMAX_LAST_DIM),
+    contract: &|case| if shift_fits(case, "x") { contiguous_contract(case, &SOFTMAX_LAST_DIM) } else { NO_SHIFT },
+    call: &|call| {
         let call = accepted(call, &SOFTMAX_SHIFTED.contract(call.case))?;
         let x = (call.tensor("x")? + shift(call.case))?;
         let last = x.rank().saturating_sub(1);
@@ -57,7 +57,7 @@ pub static SOFTMAX_SHIFTED: Op = Op {
     "#,
     // A relation between calls of candle.
     torch: "",
-    reference: Some(|inputs| {
+    reference: Some(&|inputs| {
         if inputs.case.text("form") == "fused" {
             shifted_reference(inputs, &SOFTMAX_LAST_DIM)
         } else {

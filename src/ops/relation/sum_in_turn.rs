@@ -17,7 +17,7 @@ pub static SUM_IN_TURN: Op = Op {
     support: SUM.support,
     inputs: &[ANY],
     params: &[],
-    generate: |draw| {
+    generate: &|draw| {
         let dtype = draw.dtype(SUM_IN_TURN.support)?;
         let mut shape: Vec<usize> = draw.shape(0, 2)?.into_iter().map(|n| n.max(1)).collect();
         shape.push(draw.reduced()?.max(1));
@@ -25,7 +25,7 @@ pub static SUM_IN_TURN: Op = Op {
         let x = if dtype.is_float() { draw.tensor(dtype, &shape)? } else { draw.ids(dtype, &shape, 4)? };
         Ok(Case::default().input("x", x))
     },
-    contract: |case| match case.tensor("x") {
+    contract: &|case| match case.tensor("x") {
         None => Contract::Rejects(&rule::SHAPES),
         Some(x) if x.shape.is_empty() || x.shape.contains(&0) => Contract::Unspecified("the sum of an empty tensor"),
         Some(x) if !x.dtype.is_float() && overflows(x, &(0..x.shape.len()).collect::<Vec<_>>()) => {
@@ -33,7 +33,7 @@ pub static SUM_IN_TURN: Op = Op {
         }
         Some(x) => Contract::Accepts { outputs: vec![(x.dtype, Vec::new()); 3], refusal: None },
     },
-    call: |call| {
+    call: &|call| {
         let x = call.tensor("x")?;
         let dims: Vec<usize> = (0..x.rank()).collect();
         let in_turn = dims.iter().try_fold(x.clone(), |x, _| x.sum(0))?;
@@ -46,7 +46,7 @@ pub static SUM_IN_TURN: Op = Op {
     "#,
     // A relation between calls of candle.
     torch: "",
-    reference: Some(|inputs| {
+    reference: Some(&|inputs| {
         let x = inputs.array("x");
         let once = Num::sum(x.iter().copied());
         let mut in_turn = x;

@@ -24,7 +24,7 @@ pub static TRAINING_STEP: Op = Op {
         InputSpec::new("target", "(N, O)"),
     ],
     params: &[ParamSpec::float("lr", 0.1, "The learning rate.")],
-    generate: |draw| {
+    generate: &|draw| {
         let dtype = draw.dtype(TRAINING_STEP.support)?;
         let (batch, inner, outer) = (draw.positive()?, draw.positive()?, draw.positive()?);
         let x = draw.tensor_in(dtype, &[batch, inner], View::default())?;
@@ -34,7 +34,7 @@ pub static TRAINING_STEP: Op = Op {
         let case = case.input("bias", draw.tensor(dtype, &[outer])?);
         Ok(case.param("lr", *draw.choose(&[0.125, 0.01, 1.0])?))
     },
-    contract: |case| {
+    contract: &|case| {
         let [Some(x), Some(target), Some(weight), Some(bias)] =
             ["x", "target", "weight", "bias"].map(|name| case.tensor(name))
         else {
@@ -63,7 +63,7 @@ pub static TRAINING_STEP: Op = Op {
         let outputs = outputs.into_iter().map(|shape| (x.dtype, shape.to_vec())).collect();
         Contract::Accepts { outputs, refusal: None }.may_refuse(!x.view.is_contiguous(), why::CONTIGUOUS)
     },
-    call: |call| {
+    call: &|call| {
         let (x, target) = (call.tensor("x")?, call.tensor("target")?);
         let (weight, bias) = (Var::from_tensor(call.tensor("weight")?)?, Var::from_tensor(call.tensor("bias")?)?);
         let predict = || Linear::new(weight.as_tensor().clone(), Some(bias.as_tensor().clone())).forward(x);
@@ -93,7 +93,7 @@ pub static TRAINING_STEP: Op = Op {
         optimizer.step()
         outputs = [loss, weight, bias, F.linear(x, weight, bias)]
     ",
-    reference: Some(trained),
+    reference: Some(&trained),
     ulps: 8.0,
     differentiable: &[],
     promise: "the contracts of Linear, mse, backward and SGD in turn",

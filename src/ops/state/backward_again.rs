@@ -13,12 +13,12 @@ pub static BACKWARD_AGAIN: Op = Op {
     support: FLOATS,
     inputs: &[ANY],
     params: &[],
-    generate: |draw| draw_floats(draw, &["x"]),
-    contract: |case| match float_contract(case) {
+    generate: &|draw| draw_floats(draw, &["x"]),
+    contract: &|case| match float_contract(case) {
         Contract::Accepts { outputs, refusal } => Contract::Accepts { outputs: vec![outputs[0].clone(); 2], refusal },
         other => other,
     },
-    call: |call| {
+    call: &|call| {
         let x = Var::from_tensor(call.tensor("x")?)?;
         let loss = (x.as_tensor() * x.as_tensor())?.sum_all()?;
         let grad = || {
@@ -34,7 +34,7 @@ pub static BACKWARD_AGAIN: Op = Op {
     "#,
     // This is about candle's own state.
     torch: "",
-    reference: Some(|inputs| {
+    reference: Some(&|inputs| {
         let grad = inputs.array("x").mapv(|x| x + x);
         vec![grad.clone(), grad]
     }),

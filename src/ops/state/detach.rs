@@ -17,15 +17,15 @@ pub static DETACH: Op = Op {
     support: FLOATS,
     inputs: &[ANY, InputSpec::new("w", "shaped as `x`")],
     params: &[],
-    generate: |draw| draw_floats(draw, &["x", "w"]),
-    contract: |case| match with_second(case, "w", (DType::U8, vec![1])) {
+    generate: &|draw| draw_floats(draw, &["x", "w"]),
+    contract: &|case| match with_second(case, "w", (DType::U8, vec![1])) {
         Contract::Accepts { mut outputs, refusal } => {
             outputs.remove(0);
             Contract::Accepts { outputs, refusal }
         }
         other => other,
     },
-    call: |call| {
+    call: &|call| {
         let (x, w) = (Var::from_tensor(call.tensor("x")?)?, Var::from_tensor(call.tensor("w")?)?);
         let loss = ((x.detach() * w.as_tensor())? + x.as_detached_tensor())?.sum_all()?;
         let grads = loss.backward()?;
@@ -42,7 +42,7 @@ pub static DETACH: Op = Op {
     "#,
     // This is about candle's own state.
     torch: "",
-    reference: Some(|inputs| {
+    reference: Some(&|inputs| {
         // Backward adds gradients to zeros, which may flush subnormals.
         let gradient = inputs.array("x").mapv(|x| x + Num::exact(0.0));
         vec![gradient, ArrayD::from_elem(ndarray::IxDyn(&[1]), Num::exact(0.0))]

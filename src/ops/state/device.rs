@@ -21,12 +21,12 @@ pub static DEVICE: Op = Op {
     support: &Support::both("x", &DType::ALL),
     inputs: &[ANY],
     params: &[],
-    generate: |draw| draw_x(draw, 0, 2),
-    contract: |case| match case.tensor("x") {
+    generate: &|draw| draw_x(draw, 0, 2),
+    contract: &|case| match case.tensor("x") {
         Some(_) => Contract::accepts(DType::U8, &[FACTS]),
         None => Contract::Rejects(&rule::SHAPES),
     },
-    call: |call| {
+    call: &|call| {
         let (own, device) = (call.tensor("x")?.device(), call.device);
         let facts = [
             own.is_cpu() != own.is_cuda() && !own.is_metal(),
@@ -62,7 +62,7 @@ pub static DEVICE: Op = Op {
     ",
     // This is about candle's own devices.
     torch: "",
-    reference: Some(|_| vec![ArrayD::from_elem(IxDyn(&[FACTS]), Num::exact(1.0))]),
+    reference: Some(&|_| vec![ArrayD::from_elem(IxDyn(&[FACTS]), Num::exact(1.0))]),
     ulps: 4.0,
     differentiable: &[],
     promise: "candle-core/src/device.rs:278-340, 511; cpu_backend/mod.rs:3184: 'cannot seed the CPU rng' (candle alone); \

@@ -12,16 +12,16 @@ pub static DIAMOND: Op = Op {
     support: FLOATS,
     inputs: &[ANY],
     params: &[],
-    generate: |draw| draw_floats(draw, &["x"]),
-    contract: float_contract,
-    call: |call| {
+    generate: &|draw| draw_floats(draw, &["x"]),
+    contract: &float_contract,
+    call: &|call| {
         let x = call.tensor("x")?;
         Ok(vec![((x * x)? + x)?])
     },
     source: "((&x * &x)? + &x)?",
     // This is about candle's own state.
     torch: "",
-    reference: Some(|inputs| each(inputs, "x", |x| x * x + x)),
+    reference: Some(&|inputs| each(inputs, "x", |x| x * x + x)),
     ulps: 4.0,
     differentiable: &["x"],
     promise: "torch.autograd: the gradients of several uses add up",

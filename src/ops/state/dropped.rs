@@ -15,9 +15,9 @@ pub static DROPPED: Op = Op {
     support: FLOATS,
     inputs: &[ANY],
     params: &[],
-    generate: |draw| draw_floats(draw, &["x"]),
-    contract: float_contract,
-    call: |call| {
+    generate: &|draw| draw_floats(draw, &["x"]),
+    contract: &float_contract,
+    call: &|call| {
         let copy = call.tensor("x")?.force_contiguous()?;
         let line = copy.affine(2.0, 1.0)?;
         drop(copy);
@@ -37,7 +37,7 @@ pub static DROPPED: Op = Op {
     ",
     // This is about candle's own state.
     torch: "",
-    reference: Some(|inputs| {
+    reference: Some(&|inputs| {
         let (two, one) = (Num::exact(2.0), Num::exact(1.0));
         each(inputs, "x", |x| (two * x + one) * (two * x + one))
     }),

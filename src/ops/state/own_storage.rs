@@ -17,8 +17,8 @@ pub static OWN_STORAGE: Op = Op {
     support: FLOATS,
     inputs: &[ANY],
     params: &[],
-    generate: |draw| draw_floats(draw, &["x"]),
-    contract: |case| match nonempty_contract(case, "an empty part") {
+    generate: &|draw| draw_floats(draw, &["x"]),
+    contract: &|case| match nonempty_contract(case, "an empty part") {
         Contract::Accepts { .. } if shape_of(case).is_empty() => Contract::Unspecified("a part of a scalar"),
         Contract::Accepts { mut outputs, refusal } => {
             outputs.insert(0, (DType::U8, vec![4]));
@@ -26,7 +26,7 @@ pub static OWN_STORAGE: Op = Op {
         }
         other => other,
     },
-    call: |call| {
+    call: &|call| {
         let x = call.tensor("x")?.force_contiguous()?;
         let part = x.narrow(0, 0, 1)?;
         let ids = Tensor::zeros(part.shape(), candle_core::DType::U32, x.device())?;
@@ -54,7 +54,7 @@ pub static OWN_STORAGE: Op = Op {
     ",
     // This is about candle's own state.
     torch: "",
-    reference: Some(|inputs| {
+    reference: Some(&|inputs| {
         let refused = ArrayD::from_elem(ndarray::IxDyn(&[4]), Num::exact(1.0));
         vec![refused, inputs.array("x")]
     }),

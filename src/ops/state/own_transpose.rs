@@ -16,11 +16,11 @@ pub static OWN_TRANSPOSE: Op = Op {
     support: FLOATS,
     inputs: &[InputSpec::new("x", "a square matrix")],
     params: &[],
-    generate: |draw| {
+    generate: &|draw| {
         let shape = [draw.positive()?, draw.reduced()?];
         floats_of(draw, &["x"], &shape)
     },
-    contract: |case| {
+    contract: &|case| {
         let shape = shape_of(case);
         let dtype = case.tensor("x").map_or(DType::F32, |x| x.dtype);
         let [batch @ .., rows, _] = shape.as_slice() else { return Contract::Unspecified("not a matrix") };
@@ -36,14 +36,14 @@ pub static OWN_TRANSPOSE: Op = Op {
             too_large => too_large,
         }
     },
-    call: |call| {
+    call: &|call| {
         let x = call.tensor("x")?;
         Ok(vec![x.matmul(&x.t()?)?])
     },
     source: "x.matmul(&x.t()?)?",
     // This is about candle's own state.
     torch: "",
-    reference: Some(|inputs| {
+    reference: Some(&|inputs| {
         let x = inputs.array("x").into_dimensionality::<Ix2>().expect("a matrix");
         let product = |(i, j)| Num::dot(x.row(i).iter().copied().zip(x.row(j).iter().copied()));
         vec![ndarray::Array2::from_shape_fn((x.nrows(), x.nrows()), product).into_dyn()]

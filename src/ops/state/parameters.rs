@@ -48,8 +48,8 @@ pub static PARAMETERS: Op = Op {
     support: FLOATS,
     inputs: &[ANY],
     params: &[],
-    generate: |draw| Ok(Case { backward: Backward::None, ..case(draw, FLOATS)? }),
-    contract: |case| match of_floats(case) {
+    generate: &|draw| Ok(Case { backward: Backward::None, ..case(draw, FLOATS)? }),
+    contract: &|case| match of_floats(case) {
         Contract::Rejects(_) => Contract::Unspecified("parameters of integers"),
         Contract::Accepts { outputs, refusal } => {
             let outputs = [vec![outputs[0].clone(); 4], vec![(DType::U8, vec![10])]].concat();
@@ -57,7 +57,7 @@ pub static PARAMETERS: Op = Op {
         }
         unspecified @ Contract::Unspecified(_) => unspecified,
     },
-    call: |call| {
+    call: &|call| {
         let path = std::env::temp_dir().join(format!("snuffer-parameters-{}", std::process::id()));
         let outputs = parameters(call, &path);
         // A call that is refused may have made no file.
@@ -106,7 +106,7 @@ pub static PARAMETERS: Op = Op {
     "#,
     // This is about candle's own state.
     torch: "",
-    reference: Some(|inputs| {
+    reference: Some(&|inputs| {
         let facts = ArrayD::from_elem(IxDyn(&[10]), Num::exact(1.0));
         [vec![inputs.array("x"); 4], vec![facts]].concat()
     }),

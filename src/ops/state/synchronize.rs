@@ -12,12 +12,12 @@ pub static SYNCHRONIZE: Op = Op {
     support: VIEWS,
     inputs: &[ANY],
     params: &[],
-    generate: |draw| draw_x(draw, 0, 3),
-    contract: |case| match case.tensor("x") {
+    generate: &|draw| draw_x(draw, 0, 3),
+    contract: &|case| match case.tensor("x") {
         Some(x) => Contract::accepts(x.dtype, &x.shape),
         None => Contract::Rejects(&rule::SHAPES),
     },
-    call: |call| {
+    call: &|call| {
         let x = call.tensor("x")?;
         x.device().synchronize()?;
         Ok(vec![x.clone()])
@@ -25,7 +25,7 @@ pub static SYNCHRONIZE: Op = Op {
     source: "x.device().synchronize()?;\nx.clone()",
     // PyTorch's threads share one stream of a device.
     torch: "",
-    reference: Some(|inputs| each(inputs, "x", |x| x)),
+    reference: Some(&|inputs| each(inputs, "x", |x| x)),
     ulps: 4.0,
     differentiable: &["x"],
     promise: "cuStreamSynchronize: all that the stream was given is done",

@@ -16,13 +16,13 @@ pub static THREADS: Op = Op {
     support: FLOATS,
     inputs: &[ANY],
     params: &[ParamSpec::word("each", &["add", "backward", "drop"], "The work of each thread.")],
-    generate: |draw| {
+    generate: &|draw| {
         let case = draw_floats(draw, &["x"])?;
         let each = *draw.choose(&["add", "backward", "drop"])?;
         let backward = if each == "backward" { Backward::None } else { case.backward };
         Ok(Case { backward, ..case }.param("each", each))
     },
-    contract: |case| match float_contract(case) {
+    contract: &|case| match float_contract(case) {
         // The threads have differentiated already.
         Contract::Accepts { .. } if case.text("each") == "backward" && !case.backward.is_none() => {
             Contract::Unspecified(why::NO_CALL)
@@ -30,7 +30,7 @@ pub static THREADS: Op = Op {
         Contract::Accepts { outputs, refusal } => Contract::Accepts { outputs: vec![outputs[0].clone(); 4], refusal },
         other => other,
     },
-    call: |call| {
+    call: &|call| {
         let (x, each) = (call.tensor("x")?, call.case.text("each"));
         std::thread::scope(|scope| {
             let threads = FACTORS.map(|n| scope.spawn(move || in_thread(x, n, each)));
@@ -62,7 +62,7 @@ pub static THREADS: Op = Op {
     "#,
     // This is about candle's own state.
     torch: "",
-    reference: Some(|inputs| {
+    reference: Some(&|inputs| {
         let (x, each) = (inputs.array("x"), inputs.case.text("each"));
         let of = |n: f64| match each {
             "backward" => x.mapv(|x| (x * Num::exact(n)) * Num::exact(2.0)),

@@ -13,12 +13,12 @@ pub static TWICE: Op = Op {
     support: FLOATS,
     inputs: &[ANY],
     params: &[ParamSpec::word("form", &["mul", "add", "sub"], "The operation of `x` with itself.")],
-    generate: |draw| {
+    generate: &|draw| {
         let form = *draw.choose(&["add", "sub", "mul"])?;
         Ok(draw_floats(draw, &["x"])?.param("form", form))
     },
-    contract: float_contract,
-    call: |call| {
+    contract: &float_contract,
+    call: &|call| {
         let x = call.tensor("x")?;
         Ok(vec![match call.case.text("form") {
             "add" => x.add(x)?,
@@ -29,7 +29,7 @@ pub static TWICE: Op = Op {
     source: "x.{{ form if form in ['add', 'sub'] else 'mul' }}(&x)?",
     // This is about candle's own state.
     torch: "",
-    reference: Some(|inputs| {
+    reference: Some(&|inputs| {
         let form = inputs.case.text("form");
         each(inputs, "x", |x| match form {
             "add" => x + x,

@@ -18,9 +18,9 @@ pub static VAR_SET: Op = Op {
     support: FLOATS,
     inputs: &[ANY, InputSpec::new("y", "shaped as `x`: the new values")],
     params: &[],
-    generate: |draw| draw_floats(draw, &["x", "y"]),
-    contract: |case| with_second(case, "y", (DType::U8, vec![1])),
-    call: |call| {
+    generate: &|draw| draw_floats(draw, &["x", "y"]),
+    contract: &|case| with_second(case, "y", (DType::U8, vec![1])),
+    call: &|call| {
         let var = Var::from_tensor(call.tensor("x")?)?;
         let alias = var.as_detached_tensor();
         let before = (var.as_tensor() * 2.0)?;
@@ -38,7 +38,7 @@ pub static VAR_SET: Op = Op {
     ",
     // This is about candle's own state.
     torch: "",
-    reference: Some(|inputs| {
+    reference: Some(&|inputs| {
         let two = Num::exact(2.0);
         let found = ArrayD::from_elem(ndarray::IxDyn(&[1]), Num::exact(1.0));
         vec![inputs.array("y"), inputs.array("x").mapv(|x| x * two), found]

@@ -1,8 +1,9 @@
 //! The arguments of a call as candle sees them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use candle_core::{Device, Error, Result, Tensor};
+use candle_nn::VarBuilder;
 
 use crate::case::Case;
 use crate::tensor::DType;
@@ -27,6 +28,25 @@ impl Call<'_> {
     /// The input of this name, if the case has it.
     pub fn optional(&self, name: &str) -> Option<&Tensor> {
         self.tensors.get(name)
+    }
+
+    /// All inputs that are floats as the weights of a module, by their names: `fc.weight`.
+    pub fn weights(&self) -> VarBuilder<'static> {
+        let floats = self.tensors.iter().filter(|(_, tensor)| tensor.dtype().is_float());
+        let tensors: HashMap<String, Tensor> =
+            floats.map(|(name, tensor)| (name.to_string(), tensor.clone())).collect();
+        let dtype = tensors.values().next().map_or(candle_core::DType::F32, Tensor::dtype);
+        VarBuilder::from_tensors(tensors, dtype, self.device)
+    }
+
+    /// A number among the params.
+    pub fn number(&self, name: &str) -> f64 {
+        self.case.float(name)
+    }
+
+    /// A switch among the params.
+    pub fn flag(&self, name: &str) -> bool {
+        self.case.int(name) != 0
     }
 
     /// A param that candle takes as `usize`.

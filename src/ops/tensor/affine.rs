@@ -17,7 +17,7 @@ pub static AFFINE: Op = Op {
     support: AFFINE_DTYPES,
     inputs: &[ANY],
     params: &[ParamSpec::float("add", 0.0, "The summand."), ParamSpec::float("mul", 1.0, "The factor.")],
-    generate: |draw| {
+    generate: &|draw| {
         let case = evened(case(draw, AFFINE_DTYPES)?);
         let choices: &[f64] = match case.tensor("x").map(|x| x.dtype) {
             // The last one does not fit into 32 bits.
@@ -28,7 +28,7 @@ pub static AFFINE: Op = Op {
         let (mul, add) = (*draw.choose(choices)?, *draw.choose(choices)?);
         Ok(case.param("mul", mul).param("add", add))
     },
-    contract: |case| {
+    contract: &|case| {
         let (mul, add) = (case.float("mul"), case.float("add"));
         let is_kept = |value: f64| value.fract() == 0.0 && takes_number(case, "x", value);
         match case.tensor("x") {
@@ -45,10 +45,10 @@ pub static AFFINE: Op = Op {
             }),
         }
     },
-    call: |call| Ok(vec![call.tensor("x")?.affine(call.case.float("mul"), call.case.float("add"))?]),
+    call: &|call| Ok(vec![call.tensor("x")?.affine(call.case.float("mul"), call.case.float("add"))?]),
     source: "x.affine({{ mul }}, {{ add }})?",
     torch: "x * {{ mul|of(inputs.x.name) }} + {{ add|of(inputs.x.name) }}",
-    reference: Some(|inputs| {
+    reference: Some(&|inputs| {
         each(inputs, "x", |x| {
             let constant = |name| Num::constant(inputs.case.float(name), x.unit);
             x * constant("mul") + constant("add")

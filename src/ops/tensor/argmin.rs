@@ -16,9 +16,9 @@ pub static ARGMIN: Op = Op {
     support: SUPPORT,
     inputs: &[ANY],
     params: &[DIM, KEEPDIM],
-    generate: |draw| generate(draw, &["", "keepdim"]),
-    contract: |case| contract(case, Some(DType::U32)),
-    call: |call| along_dim(call, Tensor::argmin, Tensor::argmin_keepdim, |x| x.flatten_all()?.argmin(0)),
+    generate: &|draw| generate(draw, &["", "keepdim"]),
+    contract: &|case| contract(case, Some(DType::U32)),
+    call: &|call| along_dim(call, Tensor::argmin, Tensor::argmin_keepdim, |x| x.flatten_all()?.argmin(0)),
     source: r#"
         {% if form == "all" %}
         x.flatten_all()?.argmin(0)?
@@ -35,7 +35,7 @@ pub static ARGMIN: Op = Op {
         x.argmin({{ dim }}{{ ", keepdim=True" if form == "keepdim" else "" }})
         {% endif %}
     "#,
-    reference: Some(|inputs| over_dim(inputs, |group| position(group, |a, b| a < b))),
+    reference: Some(&|inputs| over_dim(inputs, |group| position(group, |a, b| a < b))),
     ulps: 4.0,
     differentiable: &[],
     promise: POSITION_PROMISE,

@@ -14,8 +14,8 @@ pub static AVG_POOL2D: Op = Op {
     support: POOL_SUPPORT,
     inputs: &[IMAGES],
     params: &[KERNEL_HEIGHT, KERNEL_WIDTH, STRIDE_DOWN, STRIDE_RIGHT],
-    generate,
-    contract: |case| {
+    generate: &generate,
+    contract: &|case| {
         let contract = contract(case);
         let ((kh, kw), _) = kernel_and_stride(case);
         match case.tensor("x").and_then(|x| Some((x, x.dtype.int_range()?))) {
@@ -27,7 +27,7 @@ pub static AVG_POOL2D: Op = Op {
             _ => contract,
         }
     },
-    call: |call| {
+    call: &|call| {
         let (x, (kernel, stride)) = (call.tensor("x")?, kernel_and_stride(call.case));
         Ok(vec![if has_stride(call.case) { x.avg_pool2d_with_stride(kernel, stride)? } else { x.avg_pool2d(kernel)? }])
     },
@@ -43,7 +43,7 @@ pub static AVG_POOL2D: Op = Op {
         {% set stride = ", stride=(" ~ sh ~ ", " ~ sw|default(1) ~ ")" if sh is defined else "" %}
         F.avg_pool2d(x, ({{ kh }}, {{ kw }}){{ stride }})
     "#,
-    reference: Some(|inputs| {
+    reference: Some(&|inputs| {
         let integers = inputs.case.tensor("x").is_some_and(|x| !x.dtype.is_float());
         windows(inputs, |window| {
             let mean = Num::mean(window);

@@ -25,15 +25,15 @@ macro_rules! operations {
             support: STANDARD,
             inputs: &[InputSpec::new("lhs", "of any shape"), InputSpec::new("rhs", "shaped as `lhs`, or broadcast with it")],
             params: &[ParamSpec::word("form", &["", "broadcast"], "The method, plain or broadcasting.")],
-            generate: |draw| Ok($tame(generate(draw, STANDARD)?)),
-            contract: |case| contract(case, $integers),
-            call: |call| {
+            generate: &|draw| Ok($tame(generate(draw, STANDARD)?)),
+            contract: &|case| contract(case, $integers),
+            call: &|call| {
                 let (lhs, rhs) = operands(call)?;
                 Ok(vec![if broadcasts(call.case) { lhs.$broadcast(rhs)? } else { lhs.$method(rhs)? }])
             },
             source: concat!("lhs.{{ 'broadcast_' if form == 'broadcast' else '' }}", stringify!($method), "(&rhs)?"),
             torch: $torch,
-            reference: Some(|inputs| {
+            reference: Some(&|inputs| {
                 let (lhs, rhs) = sides(inputs);
                 pairs(&lhs, &rhs, $value)
             }),
@@ -65,18 +65,18 @@ macro_rules! extrema {
             support: STANDARD,
             inputs: &[InputSpec::new("lhs", "of any shape"), InputSpec::new("rhs", "of any shape, unless it is a number").unless("form", "scalar")],
             params: &[ParamSpec::word("form", &["", "broadcast", "scalar"], "The method."), ParamSpec::float("scalar", 0.0, "The number on the right side.").when("form", "scalar")],
-            generate: |draw| {
+            generate: &|draw| {
                 let case = with_scalar(draw, &[0.0, 1.0, 2.0, 0.1])?;
                 // Integers are compared with their own.
                 let taken = scalar(&case).filter(|scalar| !takes_number(&case, "lhs", *scalar));
                 Ok(if taken.is_some() { case.param("scalar", 1.0) } else { case })
             },
-            contract: |case| if scalar(case).is_some_and(|scalar| !takes_number(case, "lhs", scalar)) {
+            contract: &|case| if scalar(case).is_some_and(|scalar| !takes_number(case, "lhs", scalar)) {
                 Contract::Unspecified("a number that changes when it is cast")
             } else {
                 contract(case, |a, _| Some(a))
             },
-            call: |call| Ok(vec![if let Some(scalar) = scalar(call.case) {
+            call: &|call| Ok(vec![if let Some(scalar) = scalar(call.case) {
                 call.tensor("lhs")?.$method(scalar)?
             } else {
                 let (lhs, rhs) = operands(call)?;
@@ -91,7 +91,7 @@ macro_rules! extrema {
                 "(lhs, {% if form == 'scalar' %}torch.tensor({{ scalar }}, dtype={{ inputs.lhs.dtype }})",
                 "{% else %}rhs{% endif %})"
             ),
-            reference: Some(|inputs| {
+            reference: Some(&|inputs| {
                 let (lhs, rhs) = sides(inputs);
                 pairs(&lhs, &rhs, $value)
             }),

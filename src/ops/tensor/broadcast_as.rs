@@ -18,7 +18,7 @@ pub static BROADCAST_AS: Op = Op {
         ParamSpec::word("form", &["as", "expand", "left"], "The method."),
         ParamSpec::sizes("sizes", "The new shape; with `left`, the dimensions in front."),
     ],
-    generate: |draw| {
+    generate: &|draw| {
         let case = draw_x(draw, 0, 3)?;
         let mut shape: Vec<usize> = Vec::new();
         for _ in 0..draw.between(0, 2)? {
@@ -32,8 +32,8 @@ pub static BROADCAST_AS: Op = Op {
         }
         Ok(case.param("sizes", shape).param("form", form))
     },
-    contract: |case| contract(case, broadcast),
-    call: |call| {
+    contract: &|case| contract(case, broadcast),
+    call: &|call| {
         let (x, shape) = (call.tensor("x")?, call.case.sizes("sizes"));
         Ok(vec![spread(call, x, shape)?])
     },
@@ -42,7 +42,7 @@ pub static BROADCAST_AS: Op = Op {
         x.{{ names[form]|default("broadcast_as") }}({{ shape("sizes") }})?
     "#,
     torch: r#"x.expand({{ shape("sizes") }}{{ " + x.shape" if form == "left" else "" }})"#,
-    reference: Some(|inputs| {
+    reference: Some(&|inputs| {
         gathered(inputs, broadcast, |_, x, index| {
             let own = &index[index.len() - x.len()..];
             Some(own.iter().zip(x).map(|(&i, &n)| if n == 1 { 0 } else { i }).collect())

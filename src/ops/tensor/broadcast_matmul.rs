@@ -12,7 +12,7 @@ pub static BROADCAST_MATMUL: Op = Op {
     support: PRODUCT_SUPPORT,
     inputs: &[InputSpec::new("x", "(.., M, K)"), InputSpec::new("rhs", "(.., K, N), batches broadcast")],
     params: &[],
-    generate: |draw| {
+    generate: &|draw| {
         let batch = draw.open_shape(0, 2)?;
         let mut batches = [batch.clone(), batch];
         for batch in &mut batches {
@@ -27,11 +27,11 @@ pub static BROADCAST_MATMUL: Op = Op {
         }
         generate(draw, &batches[0], &batches[1])
     },
-    contract: |case| contract(case, broadcast_shape, &rule::BROADCAST_BATCHES),
-    call: |call| Ok(vec![call.tensor("x")?.broadcast_matmul(call.tensor("rhs")?)?]),
+    contract: &|case| contract(case, broadcast_shape, &rule::BROADCAST_BATCHES),
+    call: &|call| Ok(vec![call.tensor("x")?.broadcast_matmul(call.tensor("rhs")?)?]),
     source: "x.broadcast_matmul(&rhs)?",
     torch: "x @ rhs",
-    reference: Some(reference),
+    reference: Some(&reference),
     ulps: 4.0,
     differentiable: &["rhs", "x"],
     promise: PRODUCT_PROMISE,

@@ -16,7 +16,7 @@ pub static CAT: Op = Op {
     support: OPERAND_SUPPORT,
     inputs: PARTS,
     params: &[DIM],
-    generate: |draw| {
+    generate: &|draw| {
         let mut shape = draw.open_shape(1, 3)?;
         let dim = draw.between(0, shape.len() - 1)?;
         draw_operands(draw, dim, |draw| {
@@ -24,7 +24,7 @@ pub static CAT: Op = Op {
             Ok(shape.clone())
         })
     },
-    contract: |case| {
+    contract: &|case| {
         let tensors = tensors(case);
         let dim = case.size("dim");
         match joinable(&tensors, |a, b| a.len() == b.len() && (0..a.len()).all(|d| d == dim || a[d] == b[d])) {
@@ -37,10 +37,10 @@ pub static CAT: Op = Op {
             }
         }
     },
-    call: |call| Ok(vec![Candle::cat(&operands(call), call.size("dim"))?]),
+    call: &|call| Ok(vec![Candle::cat(&operands(call), call.size("dim"))?]),
     source: "Tensor::cat(&[{{ list('t') }}], {{ dim }})?",
     torch: "torch.cat([{{ list('t') }}], dim={{ dim }})",
-    reference: Some(|inputs| concatenated(inputs, |array| array)),
+    reference: Some(&|inputs| concatenated(inputs, |array| array)),
     ulps: 4.0,
     differentiable: &OPERANDS,
     promise: "candle-core/src/tensor_cat.rs:4-70; torch.cat",

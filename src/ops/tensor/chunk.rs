@@ -17,12 +17,12 @@ pub static CHUNK: Op = Op {
     support: VIEWS,
     inputs: &[ANY],
     params: &[ParamSpec::size("chunks", 0, "How many parts."), DIM],
-    generate: |draw| {
+    generate: &|draw| {
         let case = draw_nonempty(draw, 3)?;
         let dim = draw.between(0, shape_of(&case).len() - 1)?;
         Ok(case.param("dim", dim).param("chunks", draw.between(1, 5)?))
     },
-    contract: |case| {
+    contract: &|case| {
         let Some(x) = case.tensor("x") else { return Contract::Rejects(&rule::SHAPES) };
         let Some(dim) = dim(case, x) else { return Contract::Rejects(&rule::DIM) };
         if x.shape.contains(&0) && case.size("chunks") > 0 {
@@ -42,7 +42,7 @@ pub static CHUNK: Op = Op {
         };
         Contract::Accepts { outputs: lengths.into_iter().map(part).collect(), refusal: None }
     },
-    call: |call| call.tensor("x")?.chunk(call.size("chunks"), call.size("dim")),
+    call: &|call| call.tensor("x")?.chunk(call.size("chunks"), call.size("dim")),
     source: "let outputs = x.chunk({{ chunks }}, {{ dim }})?;",
     torch: r"
         {% if chunks > inputs.x.shape[dim]|default(0) %}
@@ -51,7 +51,7 @@ pub static CHUNK: Op = Op {
         outputs = x.tensor_split({{ chunks }}, dim={{ dim }})
         {% endif %}
     ",
-    reference: Some(|inputs| {
+    reference: Some(&|inputs| {
         let (x, dim) = (inputs.array("x"), inputs.case.size("dim"));
         let mut end = 0;
         let part = |length: usize| {

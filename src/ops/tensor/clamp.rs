@@ -15,14 +15,14 @@ pub static CLAMP: Op = Op {
     support: CLAMP_DTYPES,
     inputs: &[ANY],
     params: &[ParamSpec::float("max", 1.0, "The upper bound."), ParamSpec::float("min", 0.0, "The lower bound.")],
-    generate: |draw| {
+    generate: &|draw| {
         let (min, max) = *draw.choose(&[(0.0, 1.0), (-1.0, 1.0), (0.1, 0.9), (0.5, 6.0), (1.0, 1.0)])?;
         let case = case(draw, CLAMP_DTYPES)?;
         let whole = |value: f64| if is_float(&case) { value } else { value.max(0.0).trunc() };
         let (min, max) = (whole(min), whole(max));
         Ok(case.param("min", min).param("max", max))
     },
-    contract: |case| {
+    contract: &|case| {
         let bounds = ["min", "max"].map(|name| case.float(name));
         if bounds.into_iter().all(|bound| takes_number(case, "x", bound)) {
             elementwise(case)
@@ -30,10 +30,10 @@ pub static CLAMP: Op = Op {
             Contract::Unspecified("a bound that changes when it is cast")
         }
     },
-    call: |call| Ok(vec![call.tensor("x")?.clamp(call.case.float("min"), call.case.float("max"))?]),
+    call: &|call| Ok(vec![call.tensor("x")?.clamp(call.case.float("min"), call.case.float("max"))?]),
     source: "x.clamp({{ min }}, {{ max }})?",
     torch: "x.clamp({{ min|of(inputs.x.name) }}, {{ max|of(inputs.x.name) }})",
-    reference: Some(|inputs| {
+    reference: Some(&|inputs| {
         let bound = |name, unit| Num::argument(inputs.case.float(name), unit);
         each(inputs, "x", |x| x.max(bound("min", x.unit)).min(bound("max", x.unit)))
     }),

@@ -28,9 +28,9 @@ macro_rules! comparisons {
             support: STANDARD,
             inputs: &[InputSpec::new("lhs", "of any shape"), InputSpec::new("rhs", "of any shape, unless it is a number").unless("form", "scalar")],
             params: &[ParamSpec::word("form", &["", "broadcast", "cmp", "scalar"], "The method."), ParamSpec::float("scalar", 0.0, "The number on the right side.").when("form", "scalar")],
-            generate,
-            contract,
-            call: |call| Ok(vec![match scalar(call.case) {
+            generate: &generate,
+            contract: &contract,
+            call: &|call| Ok(vec![match scalar(call.case) {
                 Some(scalar) => call.tensor("lhs")?.$method(scalar)?,
                 None => {
                     let (lhs, rhs) = operands(call)?;
@@ -50,7 +50,7 @@ macro_rules! comparisons {
                 "torch.", stringify!($method),
                 "(lhs, {{ scalar if form == 'scalar' else 'rhs' }})"
             ),
-            reference: Some(|inputs| holds(inputs, $holds)),
+            reference: Some(&|inputs| holds(inputs, $holds)),
             ulps: 4.0,
             differentiable: &[],
             promise: COMPARISON_PROMISE,

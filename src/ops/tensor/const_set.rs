@@ -19,14 +19,14 @@ pub static CONST_SET: Op = Op {
     support: KERNELS,
     inputs: &[ANY],
     params: &[ParamSpec::word("form", &["const", "zero", "one"], "The method.")],
-    generate: |draw| case_in_form(draw, KERNELS, &["const", "zero", "one"]),
-    contract: |case| match elementwise(case) {
+    generate: &|draw| case_in_form(draw, KERNELS, &["const", "zero", "one"]),
+    contract: &|case| match elementwise(case) {
         Contract::Accepts { outputs, refusal } => {
             Contract::Accepts { outputs: outputs.iter().cycle().take(2).cloned().collect(), refusal }
         }
         other => other,
     },
-    call: |call| {
+    call: &|call| {
         let x = call.tensor("x")?;
         // The other half shares the storage and must keep its values.
         let both = Tensor::stack(&[x, x], 0)?;
@@ -57,7 +57,7 @@ pub static CONST_SET: Op = Op {
         x.fill_({{ {'zero': 0, 'one': 1}[form]|default(2) }})
         outputs = [x, kept]
     ",
-    reference: Some(|inputs| {
+    reference: Some(&|inputs| {
         let value = match inputs.case.text("form") {
             "zero" => 0.0,
             "one" => 1.0,

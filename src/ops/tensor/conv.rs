@@ -18,9 +18,9 @@ pub static CONV1D: Op = Op {
     support: &Support::both("x", &DType::FLOATS),
     inputs: &[InputSpec::new("x", "(B, C, L)"), InputSpec::new("kernel", "(O, C / groups, K)")],
     params: &[ALGORITHM, DILATION, GROUPS, PADDING, STRIDE],
-    generate: |draw| generate(draw, 1),
-    contract: |case| contract(case, 1),
-    call: |call| {
+    generate: &|draw| generate(draw, 1),
+    contract: &|case| contract(case, 1),
+    call: &|call| {
         let (x, kernel, Window { padding, stride, dilation, groups }) =
             (call.tensor("x")?, call.tensor("kernel")?, window(call.case));
         Ok(vec![match algo(call.case) {
@@ -37,7 +37,7 @@ pub static CONV1D: Op = Op {
         {% endif %}
     "#,
     torch: "F.conv1d(x, kernel, {% include 'window' %})",
-    reference: Some(conv_reference),
+    reference: Some(&conv_reference),
     ulps: 4.0,
     differentiable: &["kernel", "x"],
     promise: CONV_PROMISE,
@@ -50,9 +50,9 @@ pub static CONV2D: Op = Op {
     support: &Support { of: "x", cpu: &[DType::F32, DType::F64, DType::F16], cuda: &DType::FLOATS },
     inputs: &[InputSpec::new("x", "(B, C, H, W)"), InputSpec::new("kernel", "(O, C / groups, KH, KW)")],
     params: &[ALGORITHM, DILATION, GROUPS, PADDING, STRIDE],
-    generate: |draw| generate(draw, 2),
-    contract: |case| contract(case, 2),
-    call: |call| {
+    generate: &|draw| generate(draw, 2),
+    contract: &|case| contract(case, 2),
+    call: &|call| {
         let (x, kernel, Window { padding, stride, dilation, groups }) =
             (call.tensor("x")?, call.tensor("kernel")?, window(call.case));
         Ok(vec![match algo(call.case) {
@@ -69,7 +69,7 @@ pub static CONV2D: Op = Op {
         {% endif %}
     "#,
     torch: "F.conv2d(x, kernel, {% include 'window' %})",
-    reference: Some(conv_reference),
+    reference: Some(&conv_reference),
     ulps: 4.0,
     differentiable: &["kernel", "x"],
     promise: CONV_PROMISE,

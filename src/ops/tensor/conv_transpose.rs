@@ -17,9 +17,9 @@ pub static CONV_TRANSPOSE1D: Op = Op {
     support: &Support::both("x", &DType::FLOATS),
     inputs: &[InputSpec::new("x", "(B, C, L)"), InputSpec::new("kernel", "(C, O / groups, K)")],
     params: &[DILATION, GROUPS, OUTPUT_PADDING, PADDING, STRIDE],
-    generate: |draw| generate(draw, 1),
-    contract: |case| contract(case, 1),
-    call: |call| {
+    generate: &|draw| generate(draw, 1),
+    contract: &|case| contract(case, 1),
+    call: &|call| {
         let Window { padding, stride, dilation, groups } = window(call.case);
         let (kernel, output_padding) = (call.tensor("kernel")?, call.size("output_padding"));
         Ok(vec![call.tensor("x")?.conv_transpose1d(kernel, padding, output_padding, stride, dilation, groups)?])
@@ -28,7 +28,7 @@ pub static CONV_TRANSPOSE1D: Op = Op {
         x.conv_transpose1d(&kernel, {{ padding }}, {{ output_padding }}, {{ stride }}, {{ dilation }}, {{ groups }})?
     ",
     torch: r#"F.conv_transpose1d(x, kernel, None, {% include "transpose" %})"#,
-    reference: Some(transpose_reference),
+    reference: Some(&transpose_reference),
     ulps: 4.0,
     differentiable: &["kernel", "x"],
     promise: TRANSPOSE_PROMISE,
@@ -41,9 +41,9 @@ pub static CONV_TRANSPOSE2D: Op = Op {
     support: &Support { of: "x", cpu: &DType::ALL, cuda: &DType::STANDARD_BUT_I64 },
     inputs: &[InputSpec::new("x", "(B, C, H, W)"), InputSpec::new("kernel", "(C, O, KH, KW)")],
     params: &[DILATION, OUTPUT_PADDING, PADDING, STRIDE],
-    generate: |draw| generate(draw, 2),
-    contract: |case| contract(case, 2),
-    call: |call| {
+    generate: &|draw| generate(draw, 2),
+    contract: &|case| contract(case, 2),
+    call: &|call| {
         let Window { padding, stride, dilation, .. } = window(call.case);
         let (kernel, output_padding) = (call.tensor("kernel")?, call.size("output_padding"));
         Ok(vec![call.tensor("x")?.conv_transpose2d(kernel, padding, output_padding, stride, dilation)?])
@@ -52,7 +52,7 @@ pub static CONV_TRANSPOSE2D: Op = Op {
         x.conv_transpose2d(&kernel, {{ padding }}, {{ output_padding }}, {{ stride }}, {{ dilation }})?
     ",
     torch: r#"F.conv_transpose2d(x, kernel, None, {% include "transpose" %})"#,
-    reference: Some(transpose_reference),
+    reference: Some(&transpose_reference),
     ulps: 4.0,
     differentiable: &["kernel", "x"],
     promise: TRANSPOSE_PROMISE,

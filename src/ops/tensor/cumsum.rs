@@ -16,7 +16,7 @@ pub static CUMSUM: Op = Op {
     support: &Support::both("x", &DType::FLOATS),
     inputs: &[ANY],
     params: &[DIM],
-    generate: |draw| {
+    generate: &|draw| {
         let mut shape = draw.open_shape(0, 2)?;
         let dim = draw.between(0, shape.len())?;
         // A triangle of this size is the other operand.
@@ -26,7 +26,7 @@ pub static CUMSUM: Op = Op {
         case.backward = draw.backward()?;
         Ok(case)
     },
-    contract: |case| {
+    contract: &|case| {
         let Some(x) = case.tensor("x") else { return Contract::Rejects(&rule::SHAPES) };
         let Some(dim) = dim(case, x) else { return Contract::Rejects(&rule::DIM) };
         if !x.dtype.is_float() && overflows(x, &[dim]) {
@@ -37,10 +37,10 @@ pub static CUMSUM: Op = Op {
         }
         Contract::accepts(x.dtype, &x.shape)
     },
-    call: |call| Ok(vec![call.tensor("x")?.cumsum(call.size("dim"))?]),
+    call: &|call| Ok(vec![call.tensor("x")?.cumsum(call.size("dim"))?]),
     source: "x.cumsum({{ dim }})?",
     torch: "x.cumsum({{ dim }})",
-    reference: Some(|inputs| {
+    reference: Some(&|inputs| {
         let mut x = inputs.array("x");
         let dim = inputs.case.size("dim");
         if !x.is_empty() {

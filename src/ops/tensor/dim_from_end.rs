@@ -93,7 +93,7 @@ pub static DIM_FROM_END: Op = Op {
         ),
         ParamSpec::word("call", NAMES, "The function."),
     ],
-    generate: |draw| {
+    generate: &|draw| {
         let name = *draw.choose(NAMES)?;
         let shape: Vec<usize> = draw.open_shape(1, 4)?.into_iter().map(|size| size.max(1)).collect();
         let back = draw.between(1, places(name, shape.len()))?;
@@ -102,11 +102,11 @@ pub static DIM_FROM_END: Op = Op {
         let case = Case::default().input("x", draw.ordinary_tensor(dtype, &shape)?).contiguous();
         Ok(case.param("call", name).param("back", back).param("by", *draw.choose(&["name", "number"])?))
     },
-    contract: |case| match from_front(case) {
+    contract: &|case| match from_front(case) {
         Ok((op, plain)) => contiguous_contract(&plain, op),
         Err(contract) => contract,
     },
-    call: |here| {
+    call: &|here| {
         let dim = match (here.size("back"), here.case.text("by")) {
             (1, by) if by != "number" => D::Minus1,
             (2, by) if by != "number" => D::Minus2,
@@ -117,7 +117,7 @@ pub static DIM_FROM_END: Op = Op {
     source: SOURCE,
     // The functions have scripts of their own.
     torch: "",
-    reference: Some(|inputs| {
+    reference: Some(&|inputs| {
         let Ok((op, plain)) = from_front(inputs.case) else { return Vec::new() };
         // One input flows, and some calls have `x` twice.
         let is_twice = ["src", "t1"].iter().any(|name| plain.inputs.contains_key(*name));

@@ -13,21 +13,21 @@ pub static ELU: Op = Op {
     support: FLOATS,
     inputs: &[ANY],
     params: &[ParamSpec::float("alpha", 1.0, "The factor of the exponential.")],
-    generate: |draw| {
+    generate: &|draw| {
         let alpha = *draw.choose(&[1.0, 0.5, 2.0, -1.0, 0.0])?;
         Ok(case(draw, FLOATS)?.param("alpha", alpha))
     },
-    contract: |case| {
+    contract: &|case| {
         if case.float("alpha").is_finite() {
             of_floats(case)
         } else {
             Contract::Unspecified("an extraordinary constant")
         }
     },
-    call: |call| Ok(vec![call.tensor("x")?.elu(call.case.float("alpha"))?]),
+    call: &|call| Ok(vec![call.tensor("x")?.elu(call.case.float("alpha"))?]),
     source: "x.elu({{ alpha }})?",
     torch: "F.elu(x, {{ alpha }})",
-    reference: Some(|inputs| each(inputs, "x", |x| elu(x, inputs.case.float("alpha")))),
+    reference: Some(&|inputs| each(inputs, "x", |x| elu(x, inputs.case.float("alpha")))),
     ulps: 4.0,
     differentiable: &["x"],
     promise: "candle-core/src/tensor.rs:797-806; torch.nn.ELU",

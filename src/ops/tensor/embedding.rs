@@ -12,7 +12,7 @@ pub static EMBEDDING: Op = Op {
     support: COPIES,
     inputs: &[InputSpec::new("x", "(V, H): one row per id"), InputSpec::new("ids", "(S), integers below V").discrete()],
     params: &[],
-    generate: |draw| {
+    generate: &|draw| {
         let (dtype, id_dtype) = (draw.dtype(COPIES)?, draw.id_dtype()?);
         let x = [draw.positive()?, draw.size()?];
         let count = draw.size()?;
@@ -21,11 +21,11 @@ pub static EMBEDDING: Op = Op {
         case.backward = draw.backward()?;
         Ok(case)
     },
-    contract: |case| match shape_of(case).len() {
+    contract: &|case| match shape_of(case).len() {
         2 => INDEX_SELECT.contract(case),
         _ => Contract::Rejects(&rule::RANK),
     },
-    call: |call| Ok(vec![call.tensor("x")?.embedding(call.tensor("ids")?)?]),
+    call: &|call| Ok(vec![call.tensor("x")?.embedding(call.tensor("ids")?)?]),
     source: "x.embedding(&ids)?",
     torch: r#"F.embedding({{ ids("ids") }}, x)"#,
     reference: INDEX_SELECT.reference,

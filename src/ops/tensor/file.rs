@@ -27,13 +27,13 @@ pub static FILE: Op = Op {
     support: COPIES,
     inputs: &[ANY],
     params: &[ParamSpec::word("form", FORMS, "The format.")],
-    generate: |draw| case_in_form(draw, COPIES, FORMS),
-    contract: |case| {
+    generate: &|draw| case_in_form(draw, COPIES, FORMS),
+    contract: &|case| {
         let lacks = case.has_dtype(DType::Bf16) || case.has_dtype(DType::F8e4m3);
         let is_numpy = !matches!(case.text("form"), "safetensors" | "bytes");
         elementwise(case).may_refuse(lacks && is_numpy, "NumPy lacks the dtype")
     },
-    call: |call| {
+    call: &|call| {
         let path = std::env::temp_dir().join(format!("snuffer-tensor-{}", std::process::id()));
         let read = through(call, &path);
         // A call that is refused may have made no file.
@@ -67,7 +67,7 @@ pub static FILE: Op = Op {
     "#,
     // PyTorch has other formats.
     torch: "",
-    reference: Some(|inputs| vec![inputs.array("x")]),
+    reference: Some(&|inputs| vec![inputs.array("x")]),
     ulps: 1.0,
     differentiable: &[],
     promise: "candle-core/src/npy.rs:1-28, 270-366, safetensors.rs:105-115, 208-222, convert.rs:102-150; NumPy's \

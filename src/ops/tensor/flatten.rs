@@ -16,7 +16,7 @@ pub static FLATTEN: Op = Op {
         ParamSpec::word("form", &["both", "to", "from", "all"], "The method."),
         ParamSpec::size("start", 0, "The first dimension to join."),
     ],
-    generate: |draw| {
+    generate: &|draw| {
         let case = draw_x(draw, 1, 4)?;
         let last = shape_of(&case).len() - 1;
         let start = draw.between(0, last)?;
@@ -24,8 +24,8 @@ pub static FLATTEN: Op = Op {
         let form = *draw.choose(&["both", "to", "from", "all"])?;
         Ok(case.param("form", form).param("start", start).param("end", end))
     },
-    contract: |case| contract(case, flattened),
-    call: |call| {
+    contract: &|case| contract(case, flattened),
+    call: &|call| {
         let x = call.tensor("x")?;
         let (start, end) = (call.size("start"), call.size("end"));
         Ok(vec![match call.case.text("form") {
@@ -57,7 +57,7 @@ pub static FLATTEN: Op = Op {
         x.flatten({{ start }}, {{ end }})
         {% endif %}
     "#,
-    reference: Some(|inputs| in_order(inputs, flattened)),
+    reference: Some(&|inputs| in_order(inputs, flattened)),
     ulps: 4.0,
     differentiable: &["x"],
     promise: "candle-core/src/tensor.rs:2170-2228; torch.flatten",

@@ -12,20 +12,20 @@ pub static FLIP: Op = Op {
     support: COPIES,
     inputs: &[ANY],
     params: &[DIMS],
-    generate: |draw| {
+    generate: &|draw| {
         let case = draw_x(draw, 1, 3)?;
         let mut dims = draw.permutation(shape_of(&case).len())?;
         dims.truncate(draw.between(1, 3)?);
         Ok(case.param("dims", dims))
     },
-    contract: |case| {
+    contract: &|case| {
         let strided = case.tensor("x").is_some_and(|x| !x.view.is_contiguous());
         contract(case, flipped).may_refuse(strided, why::CONTIGUOUS)
     },
-    call: |call| Ok(vec![call.tensor("x")?.flip(&call.case.sizes("dims"))?]),
+    call: &|call| Ok(vec![call.tensor("x")?.flip(&call.case.sizes("dims"))?]),
     source: "x.flip(&[{{ list('dims') }}])?",
     torch: "x.flip([{{ list('dims') }}])",
-    reference: Some(|inputs| {
+    reference: Some(&|inputs| {
         gathered(inputs, flipped, |case, x, index| {
             let dims = case.sizes("dims");
             let turned = |(d, (&i, &n)): (usize, (&usize, &usize))| if dims.contains(&d) { n - 1 - i } else { i };

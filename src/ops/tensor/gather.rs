@@ -19,7 +19,7 @@ pub static GATHER: Op = Op {
         InputSpec::new("ids", "integers that index `dim`; its other sizes are at most those of `x`").discrete(),
     ],
     params: &[DIM],
-    generate: |draw| {
+    generate: &|draw| {
         let x = draw.open_shape(1, 3)?;
         let dim = draw.between(0, x.len() - 1)?;
         let mut shape = Vec::new();
@@ -30,7 +30,7 @@ pub static GATHER: Op = Op {
         }
         draw_reads(draw, &x, &shape, dim)
     },
-    contract: |case| {
+    contract: &|case| {
         let (Some(x), Some(ids)) = (case.tensor("x"), case.tensor("ids")) else {
             return Contract::Rejects(&rule::SHAPES);
         };
@@ -44,10 +44,10 @@ pub static GATHER: Op = Op {
         let contract = id_rules(ids, x.shape[dim], Contract::accepts(x.dtype, &ids.shape));
         contract.may_refuse(!case.is_contiguous(), why::CONTIGUOUS)
     },
-    call: |call| Ok(vec![call.tensor("x")?.gather(call.tensor("ids")?, call.size("dim"))?]),
+    call: &|call| Ok(vec![call.tensor("x")?.gather(call.tensor("ids")?, call.size("dim"))?]),
     source: "x.gather(&ids, {{ dim }})?",
     torch: r#"x.gather({{ dim }}, {{ ids("ids") }})"#,
-    reference: Some(|inputs| {
+    reference: Some(&|inputs| {
         let (x, ids) = (inputs.spread("x"), inputs.ids("ids"));
         let x = x.view();
         let dim = inputs.case.size("dim");

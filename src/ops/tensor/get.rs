@@ -17,7 +17,7 @@ pub static GET: Op = Op {
         ParamSpec::word("form", &["", "first"], "`get_on_dim`, or `get` of the first dimension."),
         ParamSpec::size("index", 0, "The entry."),
     ],
-    generate: |draw| {
+    generate: &|draw| {
         let mut shape: Vec<usize> = draw.open_shape(0, 3)?.into_iter().map(|n| n.max(1)).collect();
         let dim = draw.between(0, shape.len())?;
         shape.insert(dim, draw.positive()?);
@@ -25,8 +25,8 @@ pub static GET: Op = Op {
         let case = draw_x_of(draw, &shape)?.param("index", index);
         Ok(if dim == 0 && draw.one_in(2)? { case.param("form", "first") } else { case.param("dim", dim) })
     },
-    contract: |case| contract(case, gotten),
-    call: |call| {
+    contract: &|case| contract(case, gotten),
+    call: &|call| {
         let (x, index) = (call.tensor("x")?, call.size("index"));
         Ok(vec![if call.case.text("form") == "first" { x.get(index)? } else { x.get_on_dim(call.size("dim"), index)? }])
     },
@@ -44,7 +44,7 @@ pub static GET: Op = Op {
         x.select({{ dim }}, {{ index }})
         {% endif %}
     "#,
-    reference: Some(|inputs| {
+    reference: Some(&|inputs| {
         gathered(inputs, gotten, |case, _, index| {
             let mut index = index.to_vec();
             index.insert(dim_of(case), case.size("index"));

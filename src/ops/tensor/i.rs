@@ -22,8 +22,8 @@ pub static I: Op = Op {
         ParamSpec::list("kinds", &Kind::Word(&INDEX_KINDS), "The index of each dimension."),
         ParamSpec::sizes("starts", "The number or start of each index."),
     ],
-    generate: index_case,
-    contract: |case| {
+    generate: &index_case,
+    contract: &|case| {
         let Some(x) = case.tensor("x") else { return Contract::Rejects(&rule::SHAPES) };
         let accepts = contract(case, indexed);
         let kinds = kinds(case);
@@ -32,7 +32,7 @@ pub static I: Op = Op {
         let strided = place > 0 || !x.view.is_contiguous();
         id_rules(ids, x.shape[place], accepts).may_refuse(strided, why::CONTIGUOUS)
     },
-    call: |call| {
+    call: &|call| {
         let x = call.tensor("x")?;
         let mut indexers = indexers(call)?.into_iter();
         let mut next = || indexers.next().ok_or_else(|| candle_core::Error::Msg("too few indices".into()));
@@ -65,7 +65,7 @@ pub static I: Op = Op {
         {{- "" if loop.first else ", " }}{{ others[kind]|default(ranges[kind])|default(":") }}
         {%- endfor %}]
     "#,
-    reference: Some(|inputs| {
+    reference: Some(&|inputs| {
         gathered(inputs, indexed, |case, x, index| {
             let ids = case.tensor("ids").map(crate::tensor::Tensor::ints).unwrap_or_default();
             let mut rest = index.iter().copied();

@@ -18,7 +18,7 @@ pub static INDEX_ADD: Op = Op {
         InputSpec::new("src", "shaped as `x`, with S entries along `dim`"),
     ],
     params: &[DIM],
-    generate: |draw| {
+    generate: &|draw| {
         let x = draw.open_shape(1, 3)?;
         let dim = draw.between(0, x.len() - 1)?;
         let count = if x[dim] == 0 { 0 } else { draw.size()? };
@@ -35,20 +35,20 @@ pub static INDEX_ADD: Op = Op {
         }
         Ok(case)
     },
-    contract: |case| {
+    contract: &|case| {
         let Some([x, ids, src]) = arguments(case) else { return Contract::Rejects(&rule::SHAPES) };
         if ids.shape.len() != 1 {
             return Contract::Rejects(&rule::RANK);
         }
         scatter_contract(case, [x, ids, src], true, |all, dim| alike(all, dim) && ids.shape[0] == src.shape[dim])
     },
-    call: |call| {
+    call: &|call| {
         let (ids, src) = (call.tensor("ids")?, call.tensor("src")?);
         Ok(vec![call.tensor("x")?.index_add(ids, src, call.size("dim"))?])
     },
     source: "x.index_add(&ids, &src, {{ dim }})?",
     torch: r#"x.index_add({{ dim }}, {{ ids("ids") }}, src)"#,
-    reference: Some(|inputs| {
+    reference: Some(&|inputs| {
         let dim = inputs.case.size("dim");
         let ids = inputs.ids("ids");
         scattered(inputs, |index| ids.get([index[dim]].as_slice()).copied(), |old, new, _| old + new)

@@ -13,13 +13,13 @@ pub static INDEX_SELECT: Op = Op {
     support: COPIES,
     inputs: &[ANY, InputSpec::new("ids", "(S), integers that index `dim`").discrete()],
     params: &[DIM],
-    generate: |draw| {
+    generate: &|draw| {
         let x = draw.open_shape(1, 3)?;
         let dim = draw.between(0, x.len() - 1)?;
         let count = if x[dim] == 0 { 0 } else { draw.size()? };
         draw_reads(draw, &x, &[count], dim)
     },
-    contract: |case| {
+    contract: &|case| {
         let (Some(x), Some(ids)) = (case.tensor("x"), case.tensor("ids")) else {
             return Contract::Rejects(&rule::SHAPES);
         };
@@ -36,10 +36,10 @@ pub static INDEX_SELECT: Op = Op {
         // Strided ids are read through their stride (candle-core/src/cpu_backend/mod.rs:741).
         contract.may_refuse(!x.view.is_contiguous(), why::CONTIGUOUS)
     },
-    call: |call| Ok(vec![call.tensor("x")?.index_select(call.tensor("ids")?, call.size("dim"))?]),
+    call: &|call| Ok(vec![call.tensor("x")?.index_select(call.tensor("ids")?, call.size("dim"))?]),
     source: "x.index_select(&ids, {{ dim }})?",
     torch: r#"x.index_select({{ dim }}, {{ ids("ids") }})"#,
-    reference: Some(|inputs| {
+    reference: Some(&|inputs| {
         let dim = inputs.case.size("dim");
         vec![selected(&inputs.spread("x").view(), &inputs.ids("ids").iter().copied().collect::<Vec<_>>(), dim)]
     }),

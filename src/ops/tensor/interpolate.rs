@@ -16,7 +16,7 @@ pub static INTERPOLATE1D: Op = Op {
         ParamSpec::word("form", &["", "alias"], "The method, or its other name `upsample_nearest`."),
         ParamSpec::size("w", 1, "The new width."),
     ],
-    generate: |draw| {
+    generate: &|draw| {
         let dtype = draw.dtype(INTERPOLATE1D.support)?;
         let shape = [draw.size()?, draw.size()?, draw.positive()?];
         let target = if draw.one_in(2)? { shape[2] * draw.between(1, 3)? } else { draw.between(1, 9)? };
@@ -24,15 +24,15 @@ pub static INTERPOLATE1D: Op = Op {
         case.backward = draw.backward()?;
         Ok(if draw.one_in(4)? { case.param("form", "alias") } else { case })
     },
-    contract: |case| contract(case, &["w"]),
-    call: |call| {
+    contract: &|case| contract(case, &["w"]),
+    call: &|call| {
         let (x, target) = (call.tensor("x")?, call.size("w"));
         let alias = call.case.text("form") == "alias";
         Ok(vec![if alias { x.upsample_nearest1d(target)? } else { x.interpolate1d(target)? }])
     },
     source: "x.{{ 'upsample_nearest' if form == 'alias' else 'interpolate' }}1d({{ w }})?",
     torch: "F.interpolate(x, size={{ w }})",
-    reference: Some(|inputs| vec![nearest(&inputs.array("x"), &[inputs.case.size("w")])]),
+    reference: Some(&|inputs| vec![nearest(&inputs.array("x"), &[inputs.case.size("w")])]),
     ulps: 4.0,
     differentiable: &["x"],
     promise: NEAREST_PROMISE,
@@ -49,7 +49,7 @@ pub static INTERPOLATE2D: Op = Op {
         ParamSpec::size("h", 1, "The new height."),
         ParamSpec::size("w", 1, "The new width."),
     ],
-    generate: |draw| {
+    generate: &|draw| {
         let dtype = draw.dtype(INTERPOLATE2D.support)?;
         let shape = [draw.size()?, draw.between(1, 3)?, draw.positive()?, draw.between(1, 4)?];
         let scale = draw.between(1, 3)?;
@@ -60,8 +60,8 @@ pub static INTERPOLATE2D: Op = Op {
         case.backward = draw.backward()?;
         Ok(if draw.one_in(4)? { case.param("form", "alias") } else { case })
     },
-    contract: |case| contract(case, &["h", "w"]),
-    call: |call| {
+    contract: &|case| contract(case, &["h", "w"]),
+    call: &|call| {
         let (x, h, w) = (call.tensor("x")?, call.size("h"), call.size("w"));
         let alias = call.case.text("form") == "alias";
         Ok(vec![if alias { x.upsample_nearest2d(h, w)? } else { x.interpolate2d(h, w)? }])
@@ -71,7 +71,7 @@ pub static INTERPOLATE2D: Op = Op {
         x.{{ name }}2d({{ h }}, {{ w }})?
     "#,
     torch: "F.interpolate(x, size=({{ h }}, {{ w }}))",
-    reference: Some(|inputs| {
+    reference: Some(&|inputs| {
         let target = [inputs.case.size("h"), inputs.case.size("w")];
         vec![nearest(&inputs.array("x"), &target)]
     }),

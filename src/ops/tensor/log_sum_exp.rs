@@ -13,7 +13,7 @@ pub static LOG_SUM_EXP: Op = Op {
     support: FLOATS,
     inputs: &[ANY],
     params: &[DIMS],
-    generate: |draw| {
+    generate: &|draw| {
         let mut case = generate(draw, LOG_SUM_EXP.support)?;
         case.params.remove("form");
         if !case.params.contains_key("dims") {
@@ -21,7 +21,7 @@ pub static LOG_SUM_EXP: Op = Op {
         }
         Ok(case)
     },
-    contract: |case| {
+    contract: &|case| {
         let integers = case.tensor("x").is_some_and(|x| !x.dtype.is_float());
         match case.sizes("dims").is_empty() {
             true if integers => Contract::Unspecified("a reduction over no dimension"),
@@ -29,10 +29,10 @@ pub static LOG_SUM_EXP: Op = Op {
             _ => contract(case, |_, _| true),
         }
     },
-    call: |call| Ok(vec![call.tensor("x")?.log_sum_exp(call.case.sizes("dims"))?]),
+    call: &|call| Ok(vec![call.tensor("x")?.log_sum_exp(call.case.sizes("dims"))?]),
     source: "x.log_sum_exp([{{ dims|join(', ') }}])?",
     torch: r#"x.logsumexp([{{ dims|join(", ") }}])"#,
-    reference: Some(|inputs| {
+    reference: Some(&|inputs| {
         over_dims(inputs, |group| {
             let (low, high) = (f64::NEG_INFINITY, f64::INFINITY);
             if group.iter().any(|x| x.value == high) && group.iter().all(|x| !x.value.is_nan()) {

@@ -11,15 +11,15 @@ pub static MATMUL: Op = Op {
     support: PRODUCT_SUPPORT,
     inputs: &[InputSpec::new("x", "(.., M, K)"), InputSpec::new("rhs", "(.., K, N), with the same batches")],
     params: &[],
-    generate: |draw| {
+    generate: &|draw| {
         let batch = draw.open_shape(0, 2)?;
         generate(draw, &batch, &batch)
     },
-    contract: |case| contract(case, |x, rhs| (x == rhs).then(|| x.to_vec()), &rule::BATCHES),
-    call: |call| Ok(vec![call.tensor("x")?.matmul(call.tensor("rhs")?)?]),
+    contract: &|case| contract(case, |x, rhs| (x == rhs).then(|| x.to_vec()), &rule::BATCHES),
+    call: &|call| Ok(vec![call.tensor("x")?.matmul(call.tensor("rhs")?)?]),
     source: "x.matmul(&rhs)?",
     torch: "x @ rhs",
-    reference: Some(reference),
+    reference: Some(&reference),
     ulps: 4.0,
     differentiable: &["rhs", "x"],
     promise: PRODUCT_PROMISE,

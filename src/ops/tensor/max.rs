@@ -15,9 +15,9 @@ pub static MAX: Op = Op {
     support: SUPPORT,
     inputs: &[ANY],
     params: &[DIM, KEEPDIM_OR_ALL],
-    generate: |draw| generate(draw, &["", "keepdim", "all"]),
-    contract: |case| contract(case, None),
-    call: |call| along_dim(call, Tensor::max, Tensor::max_keepdim, Tensor::max_all),
+    generate: &|draw| generate(draw, &["", "keepdim", "all"]),
+    contract: &|case| contract(case, None),
+    call: &|call| along_dim(call, Tensor::max, Tensor::max_keepdim, Tensor::max_all),
     source: r#"
         {% if form == "all" %}
         x.max_all()?
@@ -34,7 +34,7 @@ pub static MAX: Op = Op {
         x.max({{ dim }}{{ ", keepdim=True" if form == "keepdim" else "" }}).values
         {% endif %}
     "#,
-    reference: Some(|inputs| over_dim(inputs, |group| extreme(group, |a, b| a > b))),
+    reference: Some(&|inputs| over_dim(inputs, |group| extreme(group, |a, b| a > b))),
     ulps: 4.0,
     differentiable: &["x"],
     promise: EXTREME_PROMISE,

@@ -14,9 +14,9 @@ pub static MAX_POOL2D: Op = Op {
     support: POOL_SUPPORT,
     inputs: &[IMAGES],
     params: &[KERNEL_HEIGHT, KERNEL_WIDTH, STRIDE_DOWN, STRIDE_RIGHT],
-    generate,
-    contract,
-    call: |call| {
+    generate: &generate,
+    contract: &contract,
+    call: &|call| {
         let (x, (kernel, stride)) = (call.tensor("x")?, kernel_and_stride(call.case));
         Ok(vec![if has_stride(call.case) { x.max_pool2d_with_stride(kernel, stride)? } else { x.max_pool2d(kernel)? }])
     },
@@ -32,7 +32,7 @@ pub static MAX_POOL2D: Op = Op {
         {% set stride = ", stride=(" ~ sh ~ ", " ~ sw|default(1) ~ ")" if sh is defined else "" %}
         F.max_pool2d(x, ({{ kh }}, {{ kw }}){{ stride }})
     "#,
-    reference: Some(|inputs| {
+    reference: Some(&|inputs| {
         windows(inputs, |window| window.iter().copied().reduce(Num::max).unwrap_or(Num::exact(f64::NAN)))
     }),
     ulps: 4.0,

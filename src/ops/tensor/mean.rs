@@ -16,14 +16,14 @@ pub static MEAN: Op = Op {
     support: FLOATS,
     inputs: &[ANY],
     params: &[DIMS, KEEPDIM_OR_ALL],
-    generate: |draw| generate(draw, MEAN.support),
-    contract: |case| {
+    generate: &|draw| generate(draw, MEAN.support),
+    contract: &|case| {
         let contract = contract(case, |sum, count| count > 0 && sum % count == 0);
         let integers = case.tensor("x").is_some_and(|x| !x.dtype.is_float());
         let contract = contract.may_refuse(integers, "PyTorch has no mean of integers");
         contract.may_refuse(reduces_nothing(case), "the mean of an empty tensor")
     },
-    call: |call| {
+    call: &|call| {
         let (x, dims) = (call.tensor("x")?, call.case.sizes("dims"));
         Ok(vec![match call.case.text("form") {
             "all" => x.mean_all()?,
@@ -46,7 +46,7 @@ pub static MEAN: Op = Op {
         x.mean([{{ dims|join(", ") }}]{{ ", keepdim=True" if form == "keepdim" else "" }})
         {% endif %}
     "#,
-    reference: Some(|inputs| {
+    reference: Some(&|inputs| {
         // 0 / 0, as in PyTorch, which refuses the 8-bit float.
         let narrow = MEAN.dtype(inputs.case) == Some(DType::F8e4m3);
         let of_nothing = if narrow { ANY_VALUE } else { Num::exact(f64::NAN) };

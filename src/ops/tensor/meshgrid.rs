@@ -15,7 +15,7 @@ pub static MESHGRID: Op = Op {
     support: &Support { of: "x", cpu: &DType::ALL, cuda: &DType::STANDARD },
     inputs: &[InputSpec::new("x", "a vector"), InputSpec::new("y", "a vector").optional()],
     params: &[ParamSpec::flag("xy", false, "Swap the first two dimensions.")],
-    generate: |draw| {
+    generate: &|draw| {
         let dtype = draw.dtype(MESHGRID.support)?;
         let (rows, columns) = (draw.size()?, draw.size()?);
         let (x, y) = (draw.tensor(dtype, &[rows])?, draw.tensor(dtype, &[columns])?);
@@ -26,7 +26,7 @@ pub static MESHGRID: Op = Op {
         case.backward = draw.backward()?;
         Ok(case)
     },
-    contract: |case| {
+    contract: &|case| {
         let Some(x) = case.tensor("x") else { return Contract::Rejects(&rule::SHAPES) };
         let Some(y) = case.tensor("y") else { return Contract::Rejects(&rule::ONE_TENSOR) };
         let (&[rows], &[columns]) = (x.shape.as_slice(), y.shape.as_slice()) else {
@@ -41,13 +41,13 @@ pub static MESHGRID: Op = Op {
         let shape = if case.int("xy") == 0 { vec![rows, columns] } else { vec![columns, rows] };
         Contract::Accepts { outputs: vec![(x.dtype, shape.clone()), (y.dtype, shape)], refusal: None }
     },
-    call: |call| {
+    call: &|call| {
         let tensors: Vec<&Tensor> = [call.optional("x"), call.optional("y")].into_iter().flatten().collect();
         Tensor::meshgrid(&tensors, call.case.int("xy") != 0)
     },
     source: "let outputs = Tensor::meshgrid(&[&x{% if inputs.y %}, &y{% endif %}], {{ xy != 0 }})?;",
     torch: r#"outputs = torch.meshgrid(x{% if inputs.y %}, y{% endif %}, indexing="{{ 'xy' if xy != 0 else 'ij' }}")"#,
-    reference: Some(|inputs| {
+    reference: Some(&|inputs| {
         let (x, y) = (inputs.array("x"), inputs.array("y"));
         let of = |pick: &dyn Fn(usize, usize) -> Num| {
             if inputs.case.int("xy") == 0 {

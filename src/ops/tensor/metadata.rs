@@ -44,7 +44,7 @@ pub static METADATA: Op = Op {
         ParamSpec::int("axis", 0, "A dimension, from 0, or from the end if it is negative."),
         ParamSpec::word("form", &["", "sizes"], "Everything, or only what does not depend on the elements."),
     ],
-    generate: |draw| {
+    generate: &|draw| {
         let dtype = draw.dtype(METADATA.support)?;
         let shape: Vec<usize> = draw.any_shape()?.iter().map(|&size| size.max(1)).collect();
         let shape = if shape.is_empty() { vec![1] } else { shape };
@@ -52,7 +52,7 @@ pub static METADATA: Op = Op {
         let case = Case::default().input("x", draw.tensor(dtype, &shape)?).param("axis", axis);
         Ok(if draw.one_in(8)? { case.param("form", "sizes") } else { case })
     },
-    contract: |case| match case.tensor("x") {
+    contract: &|case| match case.tensor("x") {
         None => Contract::Rejects(&rule::SHAPES),
         Some(x) if x.shape.is_empty() => Contract::Unspecified("dimensions of a scalar"),
         Some(x) if x.shape.contains(&0) => Contract::Unspecified("the memory order of an empty tensor"),
@@ -64,7 +64,7 @@ pub static METADATA: Op = Op {
             Contract::Accepts { outputs: outputs.into_iter().chain(vec![elements; 3]).collect(), refusal: None }
         }
     },
-    call: |call| {
+    call: &|call| {
         let x = call.tensor("x")?;
         let axis = x.normalize_axis(call.case.int("axis"))?;
         let (sizes, device) = (x.shape().dims(), x.device());
@@ -142,7 +142,7 @@ pub static METADATA: Op = Op {
     "#,
     // PyTorch's storage is bytes.
     torch: "",
-    reference: Some(|inputs| {
+    reference: Some(&|inputs| {
         let (x, exact) = (inputs.spread("x"), |number: usize| Num::exact(number as f64));
         let x = x.view();
         let (shape, axis) = (x.shape(), axis(inputs.case, x.ndim()).unwrap_or(0));

@@ -12,7 +12,7 @@ pub static NARROW: Op = Op {
     support: VIEWS,
     inputs: &[ANY],
     params: &[DIM, ParamSpec::size("len", 0, "How many entries."), ParamSpec::size("start", 0, "The first entry.")],
-    generate: |draw| {
+    generate: &|draw| {
         let case = draw_x(draw, 1, 4)?;
         let shape = shape_of(&case);
         let dim = draw.between(0, shape.len() - 1)?;
@@ -20,14 +20,14 @@ pub static NARROW: Op = Op {
         let len = draw.between(0, shape[dim] - start)?;
         Ok(case.param("dim", dim).param("start", start).param("len", len))
     },
-    contract: |case| contract(case, narrowed),
-    call: |call| {
+    contract: &|case| contract(case, narrowed),
+    call: &|call| {
         let (dim, start, len) = (call.size("dim"), call.size("start"), call.size("len"));
         Ok(vec![call.tensor("x")?.narrow(dim, start, len)?])
     },
     source: "x.narrow({{ dim }}, {{ start }}, {{ len }})?",
     torch: "x.narrow({{ dim }}, {{ start }}, {{ len }})",
-    reference: Some(|inputs| {
+    reference: Some(&|inputs| {
         gathered(inputs, narrowed, |case, _, index| {
             let mut index = index.to_vec();
             index[case.size("dim")] += case.size("start");

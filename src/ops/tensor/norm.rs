@@ -14,7 +14,7 @@ pub static NORM: Op = Op {
     support: FLOATS,
     inputs: &[ANY],
     params: &[],
-    generate: |draw| {
+    generate: &|draw| {
         let mut shape = draw.open_shape(0, 2)?;
         shape.push(draw.reduced()?);
         let dtype = draw.dtype(NORM.support)?;
@@ -22,14 +22,14 @@ pub static NORM: Op = Op {
         case.backward = draw.backward()?;
         Ok(case)
     },
-    contract: |case| {
+    contract: &|case| {
         let Some(x) = case.tensor("x") else { return Contract::Rejects(&rule::SHAPES) };
         if x.dtype.is_float() { Contract::accepts(x.dtype, &[]) } else { Contract::Rejects(&rule::DTYPE) }
     },
-    call: |call| Ok(vec![call.tensor("x")?.norm()?]),
+    call: &|call| Ok(vec![call.tensor("x")?.norm()?]),
     source: "x.norm()?",
     torch: "torch.linalg.vector_norm(x)",
-    reference: Some(|inputs| {
+    reference: Some(&|inputs| {
         let x: Vec<Num> = inputs.array("x").into_iter().collect();
         // The subgradient at 0 is 0.
         let zero = x.iter().all(|x| x.value == 0.0);

@@ -20,9 +20,9 @@ pub static PAD_WITH_ZEROS: Op = Op {
     support: COPIES,
     inputs: &[ANY],
     params: PARAMS,
-    generate: |draw| along(draw),
-    contract: |case| contract(case, padded),
-    call: |call| {
+    generate: &|draw| along(draw),
+    contract: &|case| contract(case, padded),
+    call: &|call| {
         let (dim, left, right) = (call.size("dim"), call.size("left"), call.size("right"));
         Ok(vec![call.tensor("x")?.pad_with_zeros(dim, left, right)?])
     },
@@ -31,7 +31,7 @@ pub static PAD_WITH_ZEROS: Op = Op {
         {% set later = "0, 0, " * (inputs.x.shape|length - 1 - dim) %}
         F.pad(x, ({{ later }}{{ left }}, {{ right }}))
     "#,
-    reference: Some(|inputs| {
+    reference: Some(&|inputs| {
         gathered(inputs, padded, |case, _, index| {
             let mut index = index.to_vec();
             let dim = case.size("dim");
@@ -51,8 +51,8 @@ pub static PAD_WITH_SAME: Op = Op {
     support: COPIES,
     inputs: &[ANY],
     params: PARAMS,
-    generate: |draw| along(draw),
-    contract: |case| {
+    generate: &|draw| along(draw),
+    contract: &|case| {
         let x = shape_of(case);
         let is_padded = case.size("left").max(case.size("right")) > 0;
         match contract(case, padded) {
@@ -60,7 +60,7 @@ pub static PAD_WITH_SAME: Op = Op {
             other => other.may_refuse(is_padded && x.contains(&0), "padding of an empty tensor"),
         }
     },
-    call: |call| {
+    call: &|call| {
         let (dim, left, right) = (call.size("dim"), call.size("left"), call.size("right"));
         Ok(vec![call.tensor("x")?.pad_with_same(dim, left, right)?])
     },
@@ -70,7 +70,7 @@ pub static PAD_WITH_SAME: Op = Op {
         places = torch.arange({{ -left }}, {{ size + right }}).clamp(0, {{ size - 1 }})
         x.index_select({{ dim }}, places)
     ",
-    reference: Some(|inputs| {
+    reference: Some(&|inputs| {
         gathered(inputs, padded, |case, x, index| {
             let mut index = index.to_vec();
             let dim = case.size("dim");

@@ -12,16 +12,16 @@ pub static PERMUTE: Op = Op {
     support: VIEWS,
     inputs: &[ANY],
     params: &[ParamSpec::sizes("dims", "The dimension of `x` for each dimension of the output.")],
-    generate: |draw| {
+    generate: &|draw| {
         let case = draw_x(draw, 1, 4)?;
         let order = draw.permutation(shape_of(&case).len())?;
         Ok(case.param("dims", order))
     },
-    contract: |case| contract(case, permuted),
-    call: |call| Ok(vec![call.tensor("x")?.permute(call.case.sizes("dims"))?]),
+    contract: &|case| contract(case, permuted),
+    call: &|call| Ok(vec![call.tensor("x")?.permute(call.case.sizes("dims"))?]),
     source: "x.permute([{{ list('dims') }}])?",
     torch: "x.permute({{ shape('dims') }})",
-    reference: Some(|inputs| {
+    reference: Some(&|inputs| {
         gathered(inputs, permuted, |case, x, index| {
             let mut origin = vec![0; x.len()];
             case.sizes("dims").iter().zip(index).for_each(|(&d, &i)| origin[d] = i);

@@ -14,19 +14,19 @@ pub static POW: Op = Op {
     support: POW_SUPPORT,
     inputs: &[InputSpec::new("lhs", "of any shape"), InputSpec::new("rhs", "shaped as `lhs`, or broadcast with it")],
     params: &[ParamSpec::word("form", &["", "broadcast"], "The method, plain or broadcasting.")],
-    generate: |draw| generate(draw, POW_SUPPORT),
-    contract: |case| match case.tensor("lhs") {
+    generate: &|draw| generate(draw, POW_SUPPORT),
+    contract: &|case| match case.tensor("lhs") {
         Some(lhs) if !lhs.dtype.is_float() => Contract::Rejects(&rule::FLOAT_FUNCTION),
         Some(lhs) => output_shape(case).map_or_else(|contract| contract, |shape| Contract::accepts(lhs.dtype, &shape)),
         None => Contract::Rejects(&rule::SHAPES),
     },
-    call: |call| {
+    call: &|call| {
         let (lhs, rhs) = operands(call)?;
         Ok(vec![if broadcasts(call.case) { lhs.broadcast_pow(rhs)? } else { lhs.pow(rhs)? }])
     },
     source: "lhs.{{ 'broadcast_' if form == 'broadcast' else '' }}pow(&rhs)?",
     torch: "lhs.pow(rhs)",
-    reference: Some(|inputs| pairs(&inputs.array("lhs"), &inputs.array("rhs"), power)),
+    reference: Some(&|inputs| pairs(&inputs.array("lhs"), &inputs.array("rhs"), power)),
     ulps: 4.0,
     differentiable: &["lhs", "rhs"],
     promise: "candle-core/src/tensor.rs:2933-2941: the pointwise power, as torch.pow: also of negative numbers by \

@@ -14,11 +14,11 @@ pub static POWF: Op = Op {
     support: FLOATS,
     inputs: &[ANY],
     params: &[ParamSpec::float("e", 1.0, "The exponent.")],
-    generate: |draw| {
+    generate: &|draw| {
         let exponent = *draw.choose(&[2.0, 3.0, 0.5, -1.0, 1.5, 1.0, 0.0, -0.5, 0.1])?;
         Ok(case(draw, FLOATS)?.param("e", exponent))
     },
-    contract: |case| {
+    contract: &|case| {
         let exponent = case.float("e");
         let has_infinity = case.tensor("x").is_none_or(|x| x.dtype != DType::F8e4m3);
         let is_judged = if exponent.is_finite() {
@@ -33,10 +33,10 @@ pub static POWF: Op = Op {
             contract => contract,
         }
     },
-    call: |call| Ok(vec![call.tensor("x")?.powf(call.case.float("e"))?]),
+    call: &|call| Ok(vec![call.tensor("x")?.powf(call.case.float("e"))?]),
     source: "x.powf({{ e }})?",
     torch: "x.pow({{ e }})",
-    reference: Some(|inputs| each(inputs, "x", |x| x.powf(inputs.case.float("e")))),
+    reference: Some(&|inputs| each(inputs, "x", |x| x.powf(inputs.case.float("e")))),
     ulps: 4.0,
     differentiable: &["x"],
     promise: "candle-core/src/tensor.rs:807-816, backprop.rs:652-656; torch.pow, whose derivative for the exponent 0 \

@@ -13,18 +13,18 @@ pub static REPEAT: Op = Op {
     support: COPIES,
     inputs: &[ANY],
     params: &[ParamSpec::sizes("factors", "How often along each dimension.")],
-    generate: |draw| {
+    generate: &|draw| {
         let case = draw_x(draw, 0, 3)?;
         let more = draw.between(0, 1)?;
         let factors = (0..shape_of(&case).len() + more).map(|_| draw.choose(&[1, 1, 2, 2, 3, 0]).copied());
         let factors = factors.collect::<arbitrary::Result<Vec<usize>>>()?;
         Ok(case.param("factors", factors))
     },
-    contract: |case| contract(case, repeated),
-    call: |call| Ok(vec![call.tensor("x")?.repeat(call.case.sizes("factors"))?]),
+    contract: &|case| contract(case, repeated),
+    call: &|call| Ok(vec![call.tensor("x")?.repeat(call.case.sizes("factors"))?]),
     source: "x.repeat({{ shape('factors') }})?",
     torch: "x.repeat({{ shape('factors') }})",
-    reference: Some(|inputs| {
+    reference: Some(&|inputs| {
         gathered(inputs, repeated, |_, x, index| {
             let own = &index[index.len() - x.len()..];
             Some(own.iter().zip(x).map(|(&i, &n)| i % n).collect())

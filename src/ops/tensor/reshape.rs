@@ -16,7 +16,7 @@ pub static RESHAPE: Op = Op {
         ParamSpec::flag("hole", false, "Let candle infer the first size."),
         ParamSpec::sizes("sizes", "The new shape."),
     ],
-    generate: |draw| {
+    generate: &|draw| {
         let case = draw_x(draw, 0, 4)?;
         let mut shape: Vec<usize> = shape_of(&case);
         let order = draw.permutation(shape.len())?;
@@ -38,8 +38,8 @@ pub static RESHAPE: Op = Op {
         let hole = findable && draw.one_in(3)?;
         Ok(case.param("sizes", shape).param("hole", usize::from(hole)))
     },
-    contract: |case| contract(case, reshaped),
-    call: |call| {
+    contract: &|case| contract(case, reshaped),
+    call: &|call| {
         let (x, shape) = (call.tensor("x")?, call.case.sizes("sizes"));
         Ok(vec![match (call.size("hole"), shape.as_slice()) {
             (1, [_]) => x.reshape(((),))?,
@@ -62,7 +62,7 @@ pub static RESHAPE: Op = Op {
         x.reshape({{ shape("sizes") }})
         {% endif %}
     "#,
-    reference: Some(|inputs| in_order(inputs, reshaped)),
+    reference: Some(&|inputs| in_order(inputs, reshaped)),
     ulps: 4.0,
     differentiable: &["x"],
     promise: "candle-core/src/tensor.rs:2518-2580 (its documentation), shape.rs; torch.reshape",

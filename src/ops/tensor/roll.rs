@@ -12,17 +12,17 @@ pub static ROLL: Op = Op {
     support: COPIES,
     inputs: &[ANY],
     params: &[DIM, ParamSpec::int("shift", 0, "The number of positions to shift by.")],
-    generate: |draw| {
+    generate: &|draw| {
         let case = draw_x(draw, 1, 4)?;
         let dim = draw.between(0, shape_of(&case).len() - 1)?;
         let shift = draw.between(0, 20)? as i64 - 10;
         Ok(case.param("dim", dim).param("shift", shift))
     },
-    contract: |case| contract(case, rolled),
-    call: |call| Ok(vec![call.tensor("x")?.roll(shift(call.case), call.size("dim"))?]),
+    contract: &|case| contract(case, rolled),
+    call: &|call| Ok(vec![call.tensor("x")?.roll(shift(call.case), call.size("dim"))?]),
     source: "x.roll({{ shift|i32 }}, {{ dim }})?",
     torch: "x.roll({{ shift }}, {{ dim }})",
-    reference: Some(|inputs| {
+    reference: Some(&|inputs| {
         gathered(inputs, rolled, |case, x, index| {
             let dim = case.size("dim");
             let mut index = index.to_vec();

@@ -14,11 +14,11 @@ pub static ROUND_TO: Op = Op {
     support: FLOATS,
     inputs: &[ANY],
     params: &[ParamSpec::i32("decimals", 0, "The number of decimal places.")],
-    generate: |draw| {
+    generate: &|draw| {
         let decimals = *draw.choose(&[0_i64, 1, 2, 3, -1, -2])?;
         Ok(case(draw, FLOATS)?.param("decimals", decimals))
     },
-    contract: |case| {
+    contract: &|case| {
         // Where the power is infinite, PyTorch returns NaN, too.
         let has_power = |decimals| 10f64.powi(decimals).is_normal();
         if i32::try_from(case.int("decimals")).is_ok_and(has_power) {
@@ -27,13 +27,13 @@ pub static ROUND_TO: Op = Op {
             Contract::Unspecified("decimals whose power of ten is not a normal f64")
         }
     },
-    call: |call| Ok(vec![call.tensor("x")?.round_to(i32::try_from(call.case.int("decimals")).unwrap_or(0))?]),
+    call: &|call| Ok(vec![call.tensor("x")?.round_to(i32::try_from(call.case.int("decimals")).unwrap_or(0))?]),
     source: "x.round_to({{ decimals }})?",
     torch: r"
         # Halves go to even here, away from zero in candle.
         x.round(decimals={{ decimals }})
     ",
-    reference: Some(|inputs| each(inputs, "x", |x| rounded_to(x, inputs.case.int("decimals")))),
+    reference: Some(&|inputs| each(inputs, "x", |x| rounded_to(x, inputs.case.int("decimals")))),
     ulps: 4.0,
     differentiable: &["x"],
     promise: "candle-core/src/tensor.rs:653-660 (its documentation); torch.round",

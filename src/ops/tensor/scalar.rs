@@ -23,9 +23,9 @@ macro_rules! operators {
                 ParamSpec::word("form", &["", "left"], "The side that the number is on."),
                 ParamSpec::float("scalar", 1.0, "The number."),
             ],
-            generate: |draw| generate(draw, $support, &$integers),
-            contract: |case| contract(case, $text == "div", |a, b| a $op b),
-            call: |call| {
+            generate: &|draw| generate(draw, $support, &$integers),
+            contract: &|case| contract(case, $text == "div", |a, b| a $op b),
+            call: &|call| {
                 let (x, scalar) = (call.tensor("x")?, call.case.float("scalar"));
                 Ok(vec![if scalar_is_left(call.case) { (scalar $op x)? } else { (x $op scalar)? }])
             },
@@ -38,7 +38,7 @@ macro_rules! operators {
                 "{% set (a, b) = (scalar, 'x') if form == 'left' else ('x', scalar) %}\n",
                 $torch
             ),
-            reference: Some(|inputs| {
+            reference: Some(&|inputs| {
                 each(inputs, "x", |x| {
                     let scalar = Num::constant(inputs.case.float("scalar"), x.unit);
                     if scalar_is_left(inputs.case) { scalar $op x } else { x $op scalar }

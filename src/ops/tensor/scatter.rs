@@ -23,7 +23,7 @@ pub static SCATTER: Op = Op {
         InputSpec::new("src", "shaped as `ids`, or larger"),
     ],
     params: &[DIM],
-    generate: |draw| {
+    generate: &|draw| {
         let (dtype, x, src, dim, id_dtype) = scatter_shapes(draw)?;
         let mut ids = draw.ids(id_dtype, &src, x[dim])?;
         // If two ids name one place, it is open which value wins: mostly count upwards along the dimension instead.
@@ -37,17 +37,17 @@ pub static SCATTER: Op = Op {
         ids.values = Values::List((0..src.iter().product()).map(|position| Value::Int(along(position))).collect());
         draw_scatter(draw, dtype, &x, &src, dim, ids)
     },
-    contract: |case| {
+    contract: &|case| {
         let Some([x, ids, src]) = arguments(case) else { return Contract::Rejects(&rule::SHAPES) };
         scatter_contract(case, [x, ids, src], false, covered)
     },
-    call: |call| {
+    call: &|call| {
         let (ids, src) = (call.tensor("ids")?, call.tensor("src")?);
         Ok(vec![call.tensor("x")?.scatter(ids, src, call.size("dim"))?])
     },
     source: "x.scatter(&ids, &src, {{ dim }})?",
     torch: r#"x.scatter({{ dim }}, {{ ids("ids") }}, src)"#,
-    reference: Some(|inputs| {
+    reference: Some(&|inputs| {
         let ids = inputs.ids("ids");
         // Which of several values for one place wins is open, unless they are equal. A derivative does not ask who wins where none moves.
         let is_value = inputs.direction.is_none();
@@ -78,9 +78,9 @@ pub static SCATTER_SET: Op = Op {
         InputSpec::new("src", "shaped as `ids`, or larger"),
     ],
     params: &[DIM],
-    generate: |draw| mostly_packed(draw, &SCATTER),
-    contract: |case| in_place(case, &SCATTER),
-    call: |call| {
+    generate: &|draw| mostly_packed(draw, &SCATTER),
+    contract: &|case| in_place(case, &SCATTER),
+    call: &|call| {
         let x = call.tensor("x")?.clone();
         x.scatter_set(call.tensor("ids")?, call.tensor("src")?, call.size("dim"))?;
         Ok(vec![x])
@@ -107,9 +107,9 @@ pub static SCATTER_ADD_SET: Op = Op {
         InputSpec::new("src", "shaped as `ids`, or larger"),
     ],
     params: &[DIM],
-    generate: |draw| mostly_packed(draw, &SCATTER_ADD),
-    contract: |case| in_place(case, &SCATTER_ADD),
-    call: |call| {
+    generate: &|draw| mostly_packed(draw, &SCATTER_ADD),
+    contract: &|case| in_place(case, &SCATTER_ADD),
+    call: &|call| {
         let x = call.tensor("x")?.clone();
         x.scatter_add_set(call.tensor("ids")?, call.tensor("src")?, call.size("dim"))?;
         Ok(vec![x])

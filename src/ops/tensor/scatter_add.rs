@@ -19,22 +19,22 @@ pub static SCATTER_ADD: Op = Op {
         InputSpec::new("src", "shaped as `ids`, or larger"),
     ],
     params: &[DIM],
-    generate: |draw| {
+    generate: &|draw| {
         let (dtype, x, src, dim, id_dtype) = scatter_shapes(draw)?;
         let ids = draw.ids(id_dtype, &src, x[dim])?;
         draw_scatter(draw, dtype, &x, &src, dim, ids)
     },
-    contract: |case| {
+    contract: &|case| {
         let Some([x, ids, src]) = arguments(case) else { return Contract::Rejects(&rule::SHAPES) };
         scatter_contract(case, [x, ids, src], true, covered)
     },
-    call: |call| {
+    call: &|call| {
         let (ids, src) = (call.tensor("ids")?, call.tensor("src")?);
         Ok(vec![call.tensor("x")?.scatter_add(ids, src, call.size("dim"))?])
     },
     source: "x.scatter_add(&ids, &src, {{ dim }})?",
     torch: r#"x.scatter_add({{ dim }}, {{ ids("ids") }}, src)"#,
-    reference: Some(|inputs| {
+    reference: Some(&|inputs| {
         let ids = inputs.ids("ids");
         scattered(inputs, |index| ids.get(index).copied(), |old, new, _| old + new)
     }),

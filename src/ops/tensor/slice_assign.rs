@@ -16,7 +16,7 @@ pub static SLICE_ASSIGN: Op = Op {
         ParamSpec::sizes("ends", "The end of each range."),
         ParamSpec::sizes("starts", "The start of each range."),
     ],
-    generate: |draw| {
+    generate: &|draw| {
         let dtype = draw.dtype(COPIES)?;
         let x: Vec<usize> = draw.open_shape(1, 3)?.into_iter().map(|n| n.max(1)).collect();
         let (mut starts, mut ends) = (Vec::new(), Vec::new());
@@ -27,7 +27,7 @@ pub static SLICE_ASSIGN: Op = Op {
         let src: Vec<usize> = starts.iter().zip(&ends).map(|(start, end)| end - start).collect();
         Ok(draw_pair(draw, dtype, &x, &src)?.param("starts", starts).param("ends", ends))
     },
-    contract: |case| {
+    contract: &|case| {
         let (x, src) = match operands(case) {
             Ok(operands) => operands,
             Err(contract) => return contract,
@@ -45,7 +45,7 @@ pub static SLICE_ASSIGN: Op = Op {
         }
         Contract::accepts(x.dtype, &x.shape)
     },
-    call: |call| {
+    call: &|call| {
         let ranges = call.case.sizes("starts").into_iter().zip(call.case.sizes("ends"));
         let ranges: Vec<_> = ranges.map(|(start, end)| start..end).collect();
         Ok(vec![call.tensor("x")?.slice_assign(&ranges, call.tensor("src")?)?])
@@ -63,7 +63,7 @@ pub static SLICE_ASSIGN: Op = Op {
         {{- "" if loop.first else ", " }}{{ start }}:{{ end }}
         {%- endfor %}] = src
     "#,
-    reference: Some(|inputs| with_block(inputs, &inputs.case.sizes("starts"))),
+    reference: Some(&|inputs| with_block(inputs, &inputs.case.sizes("starts"))),
     ulps: 4.0,
     differentiable: &["src", "x"],
     promise: "candle-core/src/tensor.rs:2860-2914; an assignment to slices of a torch.Tensor",

@@ -13,9 +13,9 @@ pub static SLICE_SCATTER: Op = Op {
     support: COPIES,
     inputs: &[ANY, InputSpec::new("src", "the values to write, no larger than `x`")],
     params: &[DIM, ParamSpec::size("start", 0, "Where to write, along `dim`.")],
-    generate: |draw| draw_slice(draw, false),
-    contract: |case| slice_contract(case, case.size("dim")),
-    call: |call| {
+    generate: &|draw| draw_slice(draw, false),
+    contract: &|case| slice_contract(case, case.size("dim")),
+    call: &|call| {
         let (src, dim) = (call.tensor("src")?, call.size("dim"));
         Ok(vec![call.tensor("x")?.slice_scatter(src, dim, call.size("start"))?])
     },
@@ -23,7 +23,7 @@ pub static SLICE_SCATTER: Op = Op {
     torch: r"
         x.slice_scatter(src, {{ dim }}, {{ start }}, {{ start + inputs.src.shape[dim] }})
     ",
-    reference: Some(|inputs| with_slice(inputs, inputs.case.size("dim"))),
+    reference: Some(&|inputs| with_slice(inputs, inputs.case.size("dim"))),
     ulps: 4.0,
     differentiable: &["src", "x"],
     promise: "candle-core/src/tensor.rs:1749-1817; torch.slice_scatter",
@@ -36,14 +36,14 @@ pub static SLICE_SCATTER0: Op = Op {
     support: COPIES,
     inputs: &[ANY, InputSpec::new("src", "the values to write, no larger than `x`")],
     params: &[ParamSpec::size("start", 0, "Where to write, along `dim`.")],
-    generate: |draw| draw_slice(draw, true),
-    contract: |case| slice_contract(case, 0),
-    call: |call| Ok(vec![call.tensor("x")?.slice_scatter0(call.tensor("src")?, call.size("start"))?]),
+    generate: &|draw| draw_slice(draw, true),
+    contract: &|case| slice_contract(case, 0),
+    call: &|call| Ok(vec![call.tensor("x")?.slice_scatter0(call.tensor("src")?, call.size("start"))?]),
     source: "x.slice_scatter0(&src, {{ start }})?",
     torch: r"
         x.slice_scatter(src, 0, {{ start }}, {{ start + inputs.src.shape[0] }})
     ",
-    reference: Some(|inputs| with_slice(inputs, 0)),
+    reference: Some(&|inputs| with_slice(inputs, 0)),
     ulps: 4.0,
     differentiable: &["src", "x"],
     promise: "candle-core/src/tensor.rs:1749-1817; torch.slice_scatter",

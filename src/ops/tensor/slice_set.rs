@@ -18,12 +18,12 @@ pub static SLICE_SET: Op = Op {
     },
     inputs: &[ANY, InputSpec::new("src", "the values to write, no larger than `x`")],
     params: &[DIM, ParamSpec::size("start", 0, "Where to write, along `dim`.")],
-    generate: |draw| draw_slice(draw, false),
-    contract: |case| {
+    generate: &|draw| draw_slice(draw, false),
+    contract: &|case| {
         let contract = slice_contract(case, case.size("dim")).may_refuse(case.share("x", "src"), why::SHARED);
         contract.may_refuse(!case.is_contiguous(), why::CONTIGUOUS)
     },
-    call: |call| {
+    call: &|call| {
         let x = call.tensor("x")?.clone();
         x.slice_set(call.tensor("src")?, call.size("dim"), call.size("start"))?;
         Ok(vec![x])
@@ -36,7 +36,7 @@ pub static SLICE_SET: Op = Op {
         x.narrow({{ dim }}, {{ start }}, {{ inputs.src.shape[dim] }}).copy_(src)
         x
     ",
-    reference: Some(|inputs| with_slice(inputs, inputs.case.size("dim"))),
+    reference: Some(&|inputs| with_slice(inputs, inputs.case.size("dim"))),
     ulps: 4.0,
     differentiable: &[],
     promise: "candle-core/src/tensor_cat.rs:240-300 (its documentation); torch.narrow and torch.Tensor.copy_",

@@ -19,8 +19,8 @@ pub static SORT_LAST_DIM: Op = Op {
     support: SUPPORT,
     inputs: &[ANY],
     params: &[ASCENDING],
-    generate,
-    contract: |case| match (contract(case), case.tensor("x")) {
+    generate: &generate,
+    contract: &|case| match (contract(case), case.tensor("x")) {
         (Contract::Accepts { .. }, Some(x)) if x.elements() == Some(0) => {
             Contract::Unspecified("sorting an empty row, which is judged as arg_sort_last_dim")
         }
@@ -33,7 +33,7 @@ pub static SORT_LAST_DIM: Op = Op {
         }
         (contract, _) => contract,
     },
-    call: |call| {
+    call: &|call| {
         let (sorted, ids) = call.tensor("x")?.sort_last_dim(ascending(call.case))?;
         let facts = [permutations(&ids)?, in_order(call.tensor("x")?, &sorted, &ids, ascending(call.case))?];
         let [complete, ordered] = facts.map(|fact| fact.to_dtype(sorted.dtype())?.to_device(sorted.device()));
@@ -69,7 +69,7 @@ pub static SORT_LAST_DIM: Op = Op {
     "#,
     // PyTorch does not promise the order of equal elements.
     torch: "",
-    reference: Some(|inputs| {
+    reference: Some(&|inputs| {
         let x = inputs.array("x");
         let facts = reduced(&x, &[x.ndim() - 1], false, |_| Num::exact(1.0));
         [sorted_rows(inputs, values), facts.clone(), facts].concat()

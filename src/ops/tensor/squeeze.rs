@@ -13,20 +13,20 @@ pub static SQUEEZE: Op = Op {
     support: VIEWS,
     inputs: &[ANY],
     params: &[DIM, ParamSpec::word("form", &["squeeze", "unsqueeze"], "The method.")],
-    generate: |draw| {
+    generate: &|draw| {
         let case = draw_x(draw, 1, 4)?;
         let unsqueezes = draw.one_in(2)?;
         let dim = draw.between(0, shape_of(&case).len() - usize::from(!unsqueezes))?;
         Ok(case.param("form", if unsqueezes { "unsqueeze" } else { "squeeze" }).param("dim", dim))
     },
-    contract: |case| contract(case, squeezed),
-    call: |call| {
+    contract: &|case| contract(case, squeezed),
+    call: &|call| {
         let (x, dim) = (call.tensor("x")?, call.size("dim"));
         Ok(vec![if call.case.text("form") == "unsqueeze" { x.unsqueeze(dim)? } else { x.squeeze(dim)? }])
     },
     source: "x.{{ 'unsqueeze' if form == 'unsqueeze' else 'squeeze' }}({{ dim }})?",
     torch: "x.{{ 'unsqueeze' if form == 'unsqueeze' else 'squeeze' }}({{ dim }})",
-    reference: Some(|inputs| in_order(inputs, squeezed)),
+    reference: Some(&|inputs| in_order(inputs, squeezed)),
     ulps: 4.0,
     differentiable: &["x"],
     promise: "candle-core/src/tensor.rs:2582-2653; torch.squeeze, torch.unsqueeze",

@@ -17,12 +17,12 @@ pub static STACK: Op = Op {
     support: OPERAND_SUPPORT,
     inputs: PARTS,
     params: &[DIM],
-    generate: |draw| {
+    generate: &|draw| {
         let shape = draw.open_shape(0, 3)?;
         let dim = draw.between(0, shape.len())?;
         draw_operands(draw, dim, |_| Ok(shape.clone()))
     },
-    contract: |case| {
+    contract: &|case| {
         let tensors = tensors(case);
         let dim = case.size("dim");
         match joinable(&tensors, |a, b| a == b) {
@@ -35,10 +35,10 @@ pub static STACK: Op = Op {
             }
         }
     },
-    call: |call| Ok(vec![Candle::stack(&operands(call), call.size("dim"))?]),
+    call: &|call| Ok(vec![Candle::stack(&operands(call), call.size("dim"))?]),
     source: "Tensor::stack(&[{{ list('t') }}], {{ dim }})?",
     torch: "torch.stack([{{ list('t') }}], dim={{ dim }})",
-    reference: Some(|inputs| concatenated(inputs, |array| array.insert_axis(Axis(inputs.case.size("dim"))))),
+    reference: Some(&|inputs| concatenated(inputs, |array| array.insert_axis(Axis(inputs.case.size("dim"))))),
     ulps: 4.0,
     differentiable: &OPERANDS,
     promise: "candle-core/src/tensor.rs:2655-2682; torch.stack",

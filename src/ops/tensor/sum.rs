@@ -13,9 +13,9 @@ pub static SUM: Op = Op {
     support: &Support { of: "x", cpu: &DType::ALL, cuda: &DType::STANDARD },
     inputs: &[ANY],
     params: &[DIMS, KEEPDIM_OR_ALL],
-    generate: |draw| generate(draw, SUM.support),
-    contract: |case| contract(case, |_, _| true),
-    call: |call| {
+    generate: &|draw| generate(draw, SUM.support),
+    contract: &|case| contract(case, |_, _| true),
+    call: &|call| {
         let (x, dims) = (call.tensor("x")?, call.case.sizes("dims"));
         Ok(vec![match call.case.text("form") {
             "all" => x.sum_all()?,
@@ -37,7 +37,7 @@ pub static SUM: Op = Op {
         x.sum([{{ dims|join(", ") }}]{{ ", keepdim=True" if form == "keepdim" else "" }})
         {% endif %}
     "#,
-    reference: Some(|inputs| over_dims(inputs, |group| Num::sum(group.iter().copied()))),
+    reference: Some(&|inputs| over_dims(inputs, |group| Num::sum(group.iter().copied()))),
     ulps: 1.0,
     differentiable: &["x"],
     promise: "candle-core/src/tensor.rs:1005-1052, 2151-2164; torch.sum; the sum of an empty tensor is 0",

@@ -14,16 +14,16 @@ pub static TO_DEVICE: Op = Op {
     support: COPIED,
     inputs: &[ANY],
     params: &[ELSEWHERE],
-    generate: |draw| {
+    generate: &|draw| {
         let case = case(draw, COPIED)?;
         sent(draw, case)
     },
-    contract: elementwise,
-    call: |call| Ok(vec![call.tensor("x")?.to_device(&there(call)?)?.to_device(call.device)?]),
+    contract: &elementwise,
+    call: &|call| Ok(vec![call.tensor("x")?.to_device(&there(call)?)?.to_device(call.device)?]),
     source: "x.to_device({{ there }})?.to_device(&device)?",
     // The scripts use one device.
     torch: "",
-    reference: Some(|inputs| each(inputs, "x", |x| x)),
+    reference: Some(&|inputs| each(inputs, "x", |x| x)),
     ulps: 4.0,
     differentiable: &["x"],
     promise: "candle-core/src/tensor.rs:2357-2515 (the documentation of each); torch.Tensor.to",

@@ -15,7 +15,7 @@ pub static TO_DTYPE: Op = Op {
     support: &Support { of: "x", cpu: &DType::ALL, cuda: &DType::STANDARD },
     inputs: &[ANY],
     params: &[ParamSpec::dtype("to", "The new dtype.").required()],
-    generate: |draw| {
+    generate: &|draw| {
         let dtype = draw.dtype(TO_DTYPE.support)?;
         let to = *draw.choose(&DType::ALL)?;
         let shape = draw.any_shape()?;
@@ -26,15 +26,15 @@ pub static TO_DTYPE: Op = Op {
         }
         Ok(case)
     },
-    contract: |case| {
+    contract: &|case| {
         let Some(x) = case.tensor("x") else { return Contract::Rejects(&rule::SHAPES) };
         let Some(to) = target(case) else { return Contract::Unspecified(why::NO_CALL) };
         Contract::accepts(to, &x.shape).may_refuse(lacks_a_kernel(x.dtype, to), why::DTYPE)
     },
-    call: |call| Ok(vec![call.tensor("x")?.to_dtype(candle_dtype(target(call.case).unwrap_or(DType::F32)))?]),
+    call: &|call| Ok(vec![call.tensor("x")?.to_dtype(candle_dtype(target(call.case).unwrap_or(DType::F32)))?]),
     source: "x.to_dtype({{ to|dtype }})?",
     torch: "x.to({{ to|dtype }})",
-    reference: Some(|inputs| {
+    reference: Some(&|inputs| {
         let to = target(inputs.case).unwrap_or(DType::F32);
         each(inputs, "x", |x| converted(x, to))
     }),

@@ -16,18 +16,18 @@ pub static TO_VEC: Op = Op {
     support: COPIED,
     inputs: &[ANY],
     params: &[ParamSpec::word("form", &["scalar", "vec0", "vec1", "vec2", "vec3"], "The method.")],
-    generate: |draw| {
+    generate: &|draw| {
         let form = *draw.choose(&["scalar", "vec0", "vec1", "vec2", "vec3"])?;
         let dtype = draw.dtype(COPIED)?;
         let shape = draw.shape(rank(form), rank(form))?;
         Ok(Case::default().input("x", draw.tensor(dtype, &shape)?).param("form", form))
     },
-    contract: |case| match case.tensor("x") {
+    contract: &|case| match case.tensor("x") {
         Some(x) if x.shape.len() != rank(case.text("form")) => Contract::Rejects(&rule::RANK),
         Some(x) => Contract::accepts(x.dtype, &[x.elements().unwrap_or(0)]),
         None => Contract::Rejects(&rule::SHAPES),
     },
-    call: |call| {
+    call: &|call| {
         let x = call.tensor("x")?;
         Ok(vec![typed!(dtype_of(x), T => {
             let values: Vec<T> = match call.case.text("form") {
@@ -55,7 +55,7 @@ pub static TO_VEC: Op = Op {
     "#,
     // PyTorch has one call for all ranks.
     torch: "",
-    reference: Some(|inputs| {
+    reference: Some(&|inputs| {
         let values = inputs.array("x").iter().copied().collect::<ndarray::Array1<Num>>();
         vec![values.into_dyn()]
     }),

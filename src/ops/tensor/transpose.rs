@@ -16,7 +16,7 @@ pub static TRANSPOSE: Op = Op {
         ParamSpec::size("dim2", 0, "The dimension to swap it with.").when("form", "transpose"),
         ParamSpec::word("form", &["transpose", "t"], "The method."),
     ],
-    generate: |draw| {
+    generate: &|draw| {
         let case = draw_x(draw, 2, 4)?;
         let last = shape_of(&case).len() - 1;
         if draw.one_in(2)? {
@@ -25,8 +25,8 @@ pub static TRANSPOSE: Op = Op {
         let (dim1, dim2) = (draw.between(0, last)?, draw.between(0, last)?);
         Ok(case.param("form", "transpose").param("dim1", dim1).param("dim2", dim2))
     },
-    contract: |case| contract(case, transposed),
-    call: |call| {
+    contract: &|case| contract(case, transposed),
+    call: &|call| {
         let x = call.tensor("x")?;
         let (dim1, dim2) = (call.size("dim1"), call.size("dim2"));
         Ok(vec![if call.case.text("form") == "t" { x.t()? } else { x.transpose(dim1, dim2)? }])
@@ -45,7 +45,7 @@ pub static TRANSPOSE: Op = Op {
         x.transpose({{ dim1 }}, {{ dim2 }})
         {% endif %}
     "#,
-    reference: Some(|inputs| {
+    reference: Some(&|inputs| {
         gathered(inputs, transposed, |case, x, index| {
             let (a, b) = swapped(case, x.len());
             let mut index = index.to_vec();

@@ -21,21 +21,21 @@ pub static UNFOLD: Op = Op {
         ParamSpec::size("size", 0, "The size of a window."),
         ParamSpec::size("step", 0, "The distance between windows."),
     ],
-    generate: |draw| {
+    generate: &|draw| {
         let mut shape = draw.open_shape(0, 2)?;
         let dim = draw.between(0, shape.len())?;
         shape.insert(dim, draw.reduced()?);
         let (size, step) = (draw.between(1, shape[dim].min(4))?, draw.between(1, 3)?);
         Ok(draw_x_of(draw, &shape)?.param("dim", dim).param("size", size).param("step", step))
     },
-    contract: |case| contract(case, unfolded),
-    call: |call| {
+    contract: &|case| contract(case, unfolded),
+    call: &|call| {
         let (dim, size, step) = (call.size("dim"), call.size("size"), call.size("step"));
         Ok(vec![call.tensor("x")?.unfold(dim, size, step)?])
     },
     source: "x.unfold({{ dim }}, {{ size }}, {{ step }})?",
     torch: "x.unfold({{ dim }}, {{ size }}, {{ step }})",
-    reference: Some(|inputs| {
+    reference: Some(&|inputs| {
         gathered(inputs, unfolded, |case, x, index| {
             let dim = case.size("dim");
             let mut origin = index[..x.len()].to_vec();
@@ -86,7 +86,7 @@ pub static UNFOLD_SHAPE: Op = Op {
         ParamSpec::size("size", 0, "The size of a window."),
         ParamSpec::size("step", 0, "The distance between windows."),
     ],
-    generate: |draw| {
+    generate: &|draw| {
         let x = draw.dtype(UNFOLD_SHAPE.support)?;
         let power = draw.between(0, 31)?;
         let count = (1_usize << power) + draw.between(0, 5)?;
@@ -94,7 +94,7 @@ pub static UNFOLD_SHAPE: Op = Op {
         let case = Case::default().input("x", draw.tensor(x, &[1])?);
         Ok(case.param("count", count).param("size", size).param("step", step))
     },
-    contract: |case| {
+    contract: &|case| {
         let Some(x) = case.tensor("x") else { return Contract::Rejects(&rule::SHAPES) };
         let count = case.size("count");
         if !x.shape.is_empty() && x.shape != [1] && x.shape != [count] {
@@ -108,7 +108,7 @@ pub static UNFOLD_SHAPE: Op = Op {
             Err(contract) => contract,
         }
     },
-    call: |call| {
+    call: &|call| {
         let x = call.tensor("x")?.broadcast_as(call.size("count"))?;
         let windows = x.unfold(0, call.size("size"), call.size("step"))?;
         let shape: Vec<i64> = windows.dims().iter().map(|&n| n as i64).collect();
@@ -121,7 +121,7 @@ pub static UNFOLD_SHAPE: Op = Op {
         Tensor::new(shape, &device)?
     ",
     torch: "torch.tensor(x.expand({{ count }}).unfold(0, {{ size }}, {{ step }}).shape)",
-    reference: Some(|inputs| {
+    reference: Some(&|inputs| {
         let length = inputs.case.size("size");
         let count = windows(inputs.case.size("count"), length, inputs.case.size("step")).unwrap_or(0);
         let shape = [count, length].map(|n| Num::exact(n as f64)).to_vec();

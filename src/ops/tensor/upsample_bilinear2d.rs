@@ -20,7 +20,7 @@ pub static UPSAMPLE_BILINEAR2D: Op = Op {
         ParamSpec::size("h", 1, "The new height."),
         ParamSpec::size("w", 1, "The new width."),
     ],
-    generate: |draw| {
+    generate: &|draw| {
         let dtype = draw.dtype(BILINEAR_SUPPORT)?;
         let shape = [draw.size()?, draw.between(1, 3)?, draw.positive()?, draw.between(1, 4)?];
         let same = draw.one_in(6)?;
@@ -30,8 +30,8 @@ pub static UPSAMPLE_BILINEAR2D: Op = Op {
         case.backward = draw.backward()?;
         Ok(case.param("align_corners", draw.between(0, 1)?))
     },
-    contract: |case| contract(case, case.size("h"), case.size("w")),
-    call: |call| {
+    contract: &|case| contract(case, case.size("h"), case.size("w")),
+    call: &|call| {
         let (h, w, align) = (call.size("h"), call.size("w"), call.size("align_corners") != 0);
         Ok(vec![call.tensor("x")?.upsample_bilinear2d(h, w, align)?])
     },
@@ -40,7 +40,7 @@ pub static UPSAMPLE_BILINEAR2D: Op = Op {
         {% set size, corners = "(" ~ h ~ ", " ~ w ~ ")", align_corners != 0 %}
         F.interpolate(x, size={{ size }}, mode="bilinear", align_corners={{ corners }})
     "#,
-    reference: Some(|inputs| {
+    reference: Some(&|inputs| {
         let x = inputs.array("x");
         let align = inputs.case.size("align_corners") != 0;
         let rows = neighbors(x.shape()[2], inputs.case.size("h"), None, align);
@@ -63,7 +63,7 @@ pub static UPSAMPLE_BILINEAR2D_WITH_SCALE: Op = Op {
         ParamSpec::float("scale_h", 1.0, "The factor of the height."),
         ParamSpec::float("scale_w", 1.0, "The factor of the width."),
     ],
-    generate: |draw| {
+    generate: &|draw| {
         let dtype = draw.dtype(BILINEAR_SUPPORT)?;
         let shape = [draw.size()?, draw.between(1, 3)?, draw.positive()?, draw.between(1, 4)?];
         let scales = [1.0, 2.0, 2.0, 3.0, 1.5, 2.75];
@@ -73,7 +73,7 @@ pub static UPSAMPLE_BILINEAR2D_WITH_SCALE: Op = Op {
         let case = case.param("scale_h", h).param("scale_w", w);
         Ok(case.param("align_corners", draw.between(0, 1)?))
     },
-    contract: |case| {
+    contract: &|case| {
         let scales = [case.float("scale_h"), case.float("scale_w")];
         if scales.iter().any(|scale| !scale.is_finite() || *scale <= 0.0) {
             return Contract::Rejects(&rule::SCALE);
@@ -82,7 +82,7 @@ pub static UPSAMPLE_BILINEAR2D_WITH_SCALE: Op = Op {
             |dim: usize, scale: f64| case.tensor("x").and_then(|x| x.shape.get(dim)).map_or(1, |&n| scaled(n, scale));
         contract(case, scaled(2, scales[0]), scaled(3, scales[1]))
     },
-    call: |call| {
+    call: &|call| {
         let (h, w) = (call.case.float("scale_h"), call.case.float("scale_w"));
         let align = call.size("align_corners") != 0;
         Ok(vec![call.tensor("x")?.upsample_bilinear2d_with_scale(h, w, align)?])
@@ -92,7 +92,7 @@ pub static UPSAMPLE_BILINEAR2D_WITH_SCALE: Op = Op {
         {% set scales = "(" ~ scale_h ~ ", " ~ scale_w ~ ")" %}
         F.interpolate(x, scale_factor={{ scales }}, mode="bilinear", align_corners={{ align_corners != 0 }})
     "#,
-    reference: Some(|inputs| {
+    reference: Some(&|inputs| {
         let x = inputs.array("x");
         let align = inputs.case.size("align_corners") != 0;
         let (h, w) = (inputs.case.float("scale_h"), inputs.case.float("scale_w"));

@@ -15,7 +15,7 @@ pub static VAR: Op = Op {
     support: &Support { of: "x", cpu: &DType::FLOATS_AND_F8, cuda: &DType::FLOATS },
     inputs: &[ANY],
     params: &[DIM, KEEPDIM],
-    generate: |draw| {
+    generate: &|draw| {
         let mut shape = draw.open_shape(0, 2)?;
         let dim = draw.between(0, shape.len())?;
         shape.insert(dim, draw.reduced()?);
@@ -25,7 +25,7 @@ pub static VAR: Op = Op {
         case.backward = draw.backward()?;
         Ok(case)
     },
-    contract: |case| {
+    contract: &|case| {
         let Some(x) = case.tensor("x") else { return Contract::Rejects(&rule::SHAPES) };
         let Some(dim) = dim(case, x) else { return Contract::Rejects(&rule::DIM) };
         if !x.dtype.is_float() {
@@ -34,13 +34,13 @@ pub static VAR: Op = Op {
         let shape = reduced_shape(&x.shape, &[dim], case.text("form") == "keepdim");
         Contract::accepts(x.dtype, &shape)
     },
-    call: |call| {
+    call: &|call| {
         let (x, dim) = (call.tensor("x")?, call.size("dim"));
         Ok(vec![if call.case.text("form") == "keepdim" { x.var_keepdim(dim)? } else { x.var(dim)? }])
     },
     source: "x.var{{ '_keepdim' if form == 'keepdim' else '' }}({{ dim }})?",
     torch: "x.var({{ dim }}{{ ', keepdim=True' if form == 'keepdim' else '' }})",
-    reference: Some(|inputs| {
+    reference: Some(&|inputs| {
         let dim = inputs.case.size("dim");
         let narrow = VAR.dtype(inputs.case) == Some(DType::F8e4m3);
         reduced(&inputs.array("x"), &[dim], inputs.case.text("form") == "keepdim", |group| {

@@ -17,7 +17,7 @@ pub static WHERE_COND: Op = Op {
         InputSpec::new("on_false", "shaped as `cond`"),
     ],
     params: &[],
-    generate: |draw| {
+    generate: &|draw| {
         let dtype = draw.dtype(WHERE_COND.support)?;
         let shape = draw.any_shape()?;
         let cond_dtype = *draw.choose(&[DType::U8, DType::U8, DType::U32, DType::I64, DType::I32, DType::I16])?;
@@ -28,7 +28,7 @@ pub static WHERE_COND: Op = Op {
         case.backward = draw.backward()?;
         Ok(case)
     },
-    contract: |case| {
+    contract: &|case| {
         let (Some(cond), Some(yes), Some(no)) = (case.tensor("cond"), case.tensor("on_true"), case.tensor("on_false"))
         else {
             return Contract::Rejects(&rule::SHAPES);
@@ -41,13 +41,13 @@ pub static WHERE_COND: Op = Op {
         }
         Contract::accepts(yes.dtype, &yes.shape).may_refuse(!DType::IDS.contains(&cond.dtype), why::DTYPE)
     },
-    call: |call| {
+    call: &|call| {
         let (cond, on_true) = (call.tensor("cond")?, call.tensor("on_true")?);
         Ok(vec![cond.where_cond(on_true, call.tensor("on_false")?)?])
     },
     source: "cond.where_cond(&on_true, &on_false)?",
     torch: "torch.where(cond != 0, on_true, on_false)",
-    reference: Some(|inputs| {
+    reference: Some(&|inputs| {
         let (cond, yes, no) = (inputs.array("cond"), inputs.array("on_true"), inputs.array("on_false"));
         let picked =
             cond.iter().zip(yes.iter().zip(&no)).map(|(cond, (&yes, &no))| if cond.value == 0.0 { no } else { yes });

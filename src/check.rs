@@ -1,0 +1,257 @@
+//! Checks an op that a program defines, from a test of that program: draws cases, runs them in workers, judges them, and fails with a
+//! minimized case.
+
+mod kept;
+mod text;
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use anyhow::Context;
+
+use crate::case::Case;
+use crate::device::Device;
+use crate::examine::{Original, Patience, examine};
+use crate::exec::{Executor, OwnWorker, WorkerSpec, environment, serve_if_asked};
+use crate::generate::{Mode, drawn, sample};
+use crate::ops::{Op, beside, own};
+use crate::oracle::{Evidence, Kind, Signature, Verdict, Violation, judge};
+use crate::outcome::{Observation, Outcome};
+use crate::report::sentence;
+use crate::run::run as run_case;
+use crate::settle::{Judged, Settings};
+use crate::store::Finding;
+
+/// How much a check does.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// How many cases it draws.
+    pub cases: u64,
+    /// Which cases.
+    pub seed: u64,
+    /// The folder in which it keeps a failing case, and whose cases it runs first.
+    pub keep: Option<PathBuf>,
+}
+
+impl Options {
+    /// As `PROPTEST_CASES` and `PROPTEST_RNG_SEED` say, else 256 cases of the seed 0; failing cases of `op` are kept beside the
+    /// program's Cargo.toml.
+    pub fn of_environment(op: &Op) -> anyhow::Result<Self> {
+        let manifest = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
+        Ok(Self {
+            cases: number("PROPTEST_CASES", 256)?,
+            seed: number("PROPTEST_RNG_SEED", 0)?,
+            keep: manifest.map(|folder| folder.join("snuffer-regressions").join(op.name)),
+        })
+    }
+}
+
+/// How a check ended.
+#[derive(Debug)]
+pub enum Ended {
+    /// Without a failure; what ran, in a line.
+    Passed(String),
+    /// With this report.
+    Failed(String),
+}
+
+/// Checks `op` in a `#[test]`: nothing panics, hangs, faults or races; devices, layouts and runs agree; gradients match finite
+/// differences; and the floats of each dtype match the call in `f64`, or the reference of the definition.
+///
+/// Cases run in processes of their own, which are this test once more. Half of the cases keep to the definition, half break it in one or
+/// two ways. On a machine with a GPU, or under `cargo snuffer test`, cases run on that device, too, if the feature `cuda` is on.
+///
+/// `PROPTEST_CASES` and `PROPTEST_RNG_SEED` choose how many cases and which. A failing case is minimized and kept in the folder
+/// `snuffer-regressions` beside your Cargo.toml; later checks run it first. An op that rejects views, but takes the same values in
+/// contiguous tensors, does not fail.
+///
+/// # Panics
+///
+/// If a case fails, with the case, what happens, and how to run it again. Also if no case was accepted: nothing has been checked then.
+#[track_caller]
+pub fn check(op: &'static Op) {
+    match Options::of_environment(op).and_then(|options| run(op, &options)) {
+        Ok(Ended::Passed(line)) => println!("{line}"),
+        Ok(Ended::Failed(report)) => panic!("{report}"),
+        Err(error) => panic!("cannot check {}: {error:#}", op.name),
+    }
+}
+
+/// Checks `op` as [`check`] does, and returns how that ended. An `Err` says what kept it from running.
+pub fn run(op: &'static Op, options: &Options) -> anyhow::Result<Ended> {
+    if serve_if_asked(op.name) {
+        return Ok(Ended::Passed("this process serves another op".to_string()));
+    }
+    Check::start(op)?.run(options)
+}
+
+/// Runs the case of `op` that a fuzzer's `bytes` mean in this process, on the CPU. The body of a target of cargo-fuzz:
+///
+/// ```no_run
+/// # let op = snuffer::define("exp").floats("x", "any..").call(|args| args.tensor("x")?.exp());
+/// # let data: &[u8] = &[];
+/// snuffer::check::fuzz(op, data);
+/// ```
+///
+/// # Panics
+///
+/// If the case fails, with the case and what is wrong.
+pub fn fuzz(op: &'static Op, bytes: &[u8]) {
+    let case = drawn(op.name, op.generate, Mode::Adversarial, bytes, None).case;
+    if !own::has_a_caller(&case) || op.check(&case).is_err() {
+        return;
+    }
+    let on_cpu = |case: &Case| run_case(case, &candle_core::Device::Cpu, |_| ());
+    let outcome = on_cpu(&case);
+    let contiguous = (!case.is_plain()).then(|| on_cpu(&case.contiguous()));
+    let sibling = beside(&case, &outcome).map(|sibling| on_cpu(&sibling));
+    let seen = [Observation { contiguous, sibling, ..Observation::new(Device::Cpu, outcome) }];
+    let verdict = judge(&Evidence::new(op, &case, &seen));
+    if let Some(violation) = verdict.violations().iter().find(|violation| is_failure(violation)) {
+        let signature = violation.signature(op.name);
+        panic!("{}\n\n  {}\n\n{}", sentence(&signature), violation.detail, case.to_text());
+    }
+}
+
+/// Whether a violation fails a check. A view that an op rejects is none of its bugs if it takes the same values in contiguous tensors.
+fn is_failure(violation: &Violation) -> bool {
+    violation.kind != Kind::Limitation
+}
+
+struct Check {
+    op: &'static Op,
+    executor: Executor,
+}
+
+/// What cases came to.
+#[derive(Default)]
+struct Counts {
+    ran: u64,
+    accepted: u64,
+    with_gradients: u64,
+    refusal: Option<String>,
+    /// A case with each failure, and what happens.
+    failures: BTreeMap<Signature, (Case, String)>,
+}
+
+impl Check {
+    fn start(op: &'static Op) -> anyhow::Result<Self> {
+        let own = OwnWorker {
+            program: std::env::current_exe().context("cannot find the path of this test")?,
+            args: args_to_this_test(),
+            op: op.name,
+        };
+        let spec = WorkerSpec { own: Some(own), ..WorkerSpec::default() };
+        let executor = Executor::start(&devices(), &spec)?;
+        Ok(Self { op, executor })
+    }
+
+    fn run(&mut self, options: &Options) -> anyhow::Result<Ended> {
+        let keep = options.keep.as_deref();
+        let mut counts = Counts::default();
+        for (path, case) in kept::cases(keep)? {
+            self.examine(&case, &mut counts)?;
+            if let Some(finding) = self.gravest(&counts)? {
+                return Ok(Ended::Failed(text::report(self.op, &finding, &counts.others(&finding), Some(&path))));
+            }
+        }
+        for number in 0..options.cases {
+            let mode = if number % 2 == 0 { Mode::Valid } else { Mode::Adversarial };
+            let case = sample(self.op.name, self.op.generate, mode, options.seed, number).case;
+            if own::has_a_caller(&case) && self.op.check(&case).is_ok() {
+                self.examine(&case, &mut counts)?;
+            }
+        }
+        if let Some(finding) = self.gravest(&counts)? {
+            let path = kept::keep(keep, &finding)?;
+            return Ok(Ended::Failed(text::report(self.op, &finding, &counts.others(&finding), path.as_deref())));
+        }
+        if counts.accepted == 0 {
+            return Ok(Ended::Failed(text::vacuous(self.op, counts.ran, counts.refusal.as_deref())));
+        }
+        Ok(Ended::Passed(text::passed(self.op, &self.executor.devices(), &counts)))
+    }
+
+    fn examine(&mut self, case: &Case, counts: &mut Counts) -> anyhow::Result<()> {
+        let examined = examine(&mut self.executor, self.op, case, Patience::SHORT_THEN_FULL)?;
+        counts.ran += 1;
+        for seen in examined.observations.iter().take(1) {
+            match &seen.outcome {
+                Outcome::Returned(_) => counts.accepted += 1,
+                Outcome::Rejected(refusal) => counts.refusal = Some(refusal.message.clone()),
+                _ => {}
+            }
+            counts.with_gradients += u64::from(!seen.slopes.is_empty());
+        }
+        if let Verdict::Fail(violations) = &examined.verdict {
+            for violation in violations.iter().filter(|violation| is_failure(violation)) {
+                counts
+                    .failures
+                    .entry(violation.signature(self.op.name))
+                    .or_insert_with(|| (case.clone(), violation.detail.clone()));
+            }
+        }
+        Ok(())
+    }
+
+    /// The worst failure that happens again in new processes, minimized.
+    fn gravest(&mut self, counts: &Counts) -> anyhow::Result<Option<Finding>> {
+        let mut failures: Vec<_> = counts.failures.iter().collect();
+        failures.sort_by_key(|(signature, _)| signature.rank());
+        for (signature, (case, _)) in failures {
+            let (mut original, settings) = (Original::default(), Settings::default());
+            let mut judged = Judged { executor: &mut self.executor, original: &mut original, settings };
+            let (case, signature) = judged.canonical(case.clone(), signature.clone())?;
+            if let Some(finding) = judged.settle(case, &signature, None)?.finding {
+                return Ok(Some(finding));
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl Counts {
+    /// The failures besides `finding`, one of each oracle and kind.
+    fn others(&self, finding: &Finding) -> Vec<(&Signature, &str)> {
+        let parts = |signature: &Signature| (signature.oracle, signature.kind.clone());
+        let mut seen = vec![parts(&finding.signature)];
+        let mut others = Vec::new();
+        for (signature, (_, detail)) in &self.failures {
+            if !seen.contains(&parts(signature)) {
+                seen.push(parts(signature));
+                others.push((signature, detail.as_str()));
+            }
+        }
+        others
+    }
+}
+
+/// The CPU, and the device that candle's CUDA backend finds, if this program has that backend.
+fn devices() -> Vec<Device> {
+    let cuda = if !cfg!(feature = "cuda") {
+        None
+    } else if std::env::var_os("SNUFFER_SESSION").is_some() {
+        Some(Device::Sim(0))
+    } else {
+        environment::has_gpu().then_some(Device::Cuda(0))
+    };
+    std::iter::once(Device::Cpu).chain(cuda).collect()
+}
+
+/// The arguments with which this program runs the test that calls this, and nothing else. The test harness names threads by their tests.
+/// A program without threads is its own test: it comes here with the arguments that it has.
+fn args_to_this_test() -> Vec<OsString> {
+    let thread = std::thread::current();
+    match thread.name().filter(|name| *name != "main") {
+        Some(test) => [test, "--exact", "--nocapture", "--include-ignored"].map(OsString::from).to_vec(),
+        None => std::env::args_os().skip(1).collect(),
+    }
+}
+
+/// The value of an environment variable that is a number.
+fn number(variable: &str, default: u64) -> anyhow::Result<u64> {
+    std::env::var(variable).map_or(Ok(default), |text| {
+        text.parse().with_context(|| format!("{variable} is {text:?}, but must be a whole number"))
+    })
+}

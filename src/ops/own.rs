@@ -1,0 +1,54 @@
+//! Ops that a program defines for itself, beside the catalog: its own losses, layers and kernels.
+
+mod definition;
+mod shape;
+
+use std::sync::{PoisonError, RwLock};
+
+pub use definition::{Definition, IntoOutputs, define};
+
+use super::Op;
+use crate::case::{Backward, Case};
+use crate::tensor::{DType, Tensor};
+
+/// The ops that this process has defined. Of two with the same name the last one counts.
+static DEFINED: RwLock<Vec<(&Definition, &Op)>> = RwLock::new(Vec::new());
+
+/// The end of the name of an op that is the reference of another one.
+const REFERENCE: &str = ".reference";
+
+/// Adds an op to those of this process.
+fn add(definition: &'static Definition, op: &'static Op) {
+    DEFINED.write().unwrap_or_else(PoisonError::into_inner).push((definition, op));
+}
+
+/// The op of this name that this process has defined.
+pub fn find(name: &str) -> Option<&'static Op> {
+    defined(name).map(|(_, op)| op)
+}
+
+fn defined(name: &str) -> Option<(&'static Definition, &'static Op)> {
+    DEFINED.read().unwrap_or_else(PoisonError::into_inner).iter().rev().copied().find(|(_, op)| op.name == name)
+}
+
+/// Whether somebody may make this call: the inputs have dtypes of the definition, and other arguments are among those that it names. No
+/// program checks what none of its callers passes.
+pub fn has_a_caller(case: &Case) -> bool {
+    defined(&case.op).is_some_and(|(definition, _)| definition.has_a_caller(case))
+}
+
+/// The case of the reference that the definition of an op has.
+pub fn of_reference(case: &Case) -> Option<Case> {
+    let reference = find(&format!("{}{REFERENCE}", case.op))?;
+    Some(Case { op: reference.name.to_string(), ..in_f64(case) })
+}
+
+/// The same call with all floats as `f64`, which holds each of them exactly, and without gradients.
+pub fn in_f64(case: &Case) -> Case {
+    let wide = |tensor: &Tensor| {
+        let dtype = if tensor.dtype.is_float() { DType::F64 } else { tensor.dtype };
+        Tensor { dtype, ..tensor.clone() }
+    };
+    let inputs = case.inputs.iter().map(|(name, tensor)| (name.clone(), wide(tensor))).collect();
+    Case { inputs, backward: Backward::None, ..case.clone() }
+}

@@ -1,0 +1,382 @@
+//! The definition of an op: its inputs with relations between their sizes, its params, and the call.
+
+use std::fmt::Write as _;
+
+use candle_core::{Result, Tensor};
+
+use super::shape::{Shape, Sizes};
+use super::{REFERENCE, add};
+use crate::case::{Case, InputSpec, Kind, Param, ParamSpec};
+use crate::generate::Draw;
+use crate::ops::{Call, Contract, Op, in_range, why};
+use crate::tensor::{self, DType, Support};
+
+/// Why nothing more than the defaults holds for an op whose outputs are not stated.
+const NO_OUTPUT: &str = "the definition states no output";
+/// Why nothing more than the defaults holds for a case that hunts draw to break the definition.
+const OUTSIDE: &str = "arguments outside of the definition";
+
+/// The dtypes of labels, ids and indices that programs use.
+const IDS: [DType; 2] = [DType::U32, DType::I64];
+
+/// Begins the definition of an op of your own: a loss, a layer, a kernel.
+///
+/// Shapes are words: `"batch.. tokens heads*width 3"` has any number of dimensions `batch`, then the sizes `tokens`, `heads` times
+/// `width`, and 3. A size has the same value wherever its name stands.
+///
+/// ```
+/// let op = snuffer::define("smooth_labels")
+///     .floats("logits", "n classes")
+///     .labels("target", "n", "classes")
+///     .number("smoothing", [0.0, 0.1, 0.5])
+///     .call(|args| {
+///         let scores = candle_nn::ops::log_softmax(args.tensor("logits")?, 1)?;
+///         let hit = candle_nn::loss::nll(&scores, args.tensor("target")?)?;
+///         let all = (scores.mean_all()? * -1.0)?;
+///         let smoothing = args.number("smoothing");
+///         (hit * (1.0 - smoothing))? + all * smoothing
+///     });
+/// assert_eq!(op.name, "smooth_labels");
+/// ```
+///
+/// # Panics
+///
+/// If the name has other characters than letters, digits and `_`.
+pub fn define(name: &str) -> Definition {
+    let is_word = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    assert!(is_word, "the name of an op has letters, digits and `_`, not {name:?}");
+    Definition {
+        name: leak(name),
+        dtypes: vec![DType::F32, DType::F64],
+        inputs: Vec::new(),
+        params: Vec::new(),
+        outputs: Vec::new(),
+        reference: None,
+        source: None,
+    }
+}
+
+/// An op that is being defined; [`Definition::call`] ends it.
+#[must_use]
+pub struct Definition {
+    name: &'static str,
+    dtypes: Vec<DType>,
+    inputs: Vec<Input>,
+    params: Vec<Choice>,
+    outputs: Vec<Shape>,
+    reference: Option<Box<Function>>,
+    source: Option<String>,
+}
+
+/// A call of candle.
+type Function = dyn Fn(&Call) -> Result<Vec<Tensor>> + Sync;
+
+struct Input {
+    name: &'static str,
+    shape: Shape,
+    holds: Holds,
+    has_gradient: bool,
+}
+
+/// The values of an input.
+enum Holds {
+    /// Floats, in this range if there is one.
+    Floats(Option<(f64, f64)>),
+    /// Integers from 0 to below this size.
+    Ids(String),
+    /// 0 and 1 as `u8`.
+    Mask,
+}
+
+/// A param, and the values that are drawn.
+struct Choice {
+    spec: ParamSpec,
+    values: Vec<Param>,
+}
+
+/// The outputs of a call: a tensor, or several.
+pub trait IntoOutputs {
+    /// The outputs in order.
+    fn into_outputs(self) -> Vec<Tensor>;
+}
+
+impl IntoOutputs for Tensor {
+    fn into_outputs(self) -> Vec<Tensor> {
+        vec![self]
+    }
+}
+
+impl IntoOutputs for Vec<Tensor> {
+    fn into_outputs(self) -> Vec<Tensor> {
+        self
+    }
+}
+
+impl IntoOutputs for (Tensor, Tensor) {
+    fn into_outputs(self) -> Vec<Tensor> {
+        vec![self.0, self.1]
+    }
+}
+
+impl Definition {
+    /// A tensor of floats. All such inputs of a call have one dtype. If it may have a gradient, that is compared with differences of the
+    /// call in `f64`.
+    pub fn floats(self, name: &str, shape: &str) -> Self {
+        self.input(name, shape, Holds::Floats(None), true)
+    }
+
+    /// A tensor of floats from `low` to `high`.
+    pub fn floats_within(self, name: &str, shape: &str, low: f64, high: f64) -> Self {
+        self.input(name, shape, Holds::Floats(Some((low, high))), true)
+    }
+
+    /// A tensor of floats that has no gradient, such as targets or a table.
+    pub fn constants(self, name: &str, shape: &str) -> Self {
+        self.input(name, shape, Holds::Floats(None), false)
+    }
+
+    /// A tensor of labels, ids or indices: `u32` or `i64` from 0 to below the size `below`.
+    pub fn labels(self, name: &str, shape: &str, below: &str) -> Self {
+        self.input(name, shape, Holds::Ids(below.to_string()), false)
+    }
+
+    /// A tensor of zeros and ones, as `u8`.
+    pub fn mask(self, name: &str, shape: &str) -> Self {
+        self.input(name, shape, Holds::Mask, false)
+    }
+
+    /// A number that the call takes, and the values to try.
+    pub fn number(self, name: &str, values: impl IntoIterator<Item = f64>) -> Self {
+        let values: Vec<f64> = values.into_iter().collect();
+        let spec = ParamSpec::float(leak(name), values.first().copied().unwrap_or_default(), "a number");
+        self.param(spec, values)
+    }
+
+    /// A size that the call takes, and the values to try. Shapes may have it by its name.
+    pub fn size(self, name: &str, values: impl IntoIterator<Item = usize>) -> Self {
+        let values: Vec<usize> = values.into_iter().collect();
+        let spec = ParamSpec::size(leak(name), values.first().copied().unwrap_or_default() as i64, "a size");
+        self.param(spec, values)
+    }
+
+    /// A switch that the call takes.
+    pub fn flag(self, name: &str) -> Self {
+        self.param(ParamSpec::flag(leak(name), false, "no or yes"), [0_i64, 1])
+    }
+
+    /// The dtypes of the floats: `f32` and `f64`, unless you name others. Only where the call takes `f64` are its values compared with
+    /// it, and its gradients with differences.
+    pub fn dtypes(self, dtypes: impl IntoIterator<Item = DType>) -> Self {
+        Self { dtypes: dtypes.into_iter().collect(), ..self }
+    }
+
+    /// The shape of an output, in the dtype of the floats. With it, a call within the definition must also be accepted, and return that
+    /// shape. For several outputs call it for each, in order.
+    pub fn output(mut self, shape: &str) -> Self {
+        self.outputs.push(Shape::parse(shape));
+        self
+    }
+
+    /// Another way to compute the same, slow or simple: what the call returns may differ from it only by roundings.
+    pub fn reference<R: IntoOutputs>(self, reference: impl Fn(&Call) -> Result<R> + Sync + 'static) -> Self {
+        Self { reference: Some(Box::new(move |call| reference(call).map(R::into_outputs))), ..self }
+    }
+
+    /// The call as a line of Rust for the programs in reports, in which inputs are tensors of their names: `focal(&logits, &target,
+    /// {{ gamma }})?`. By default, the function is called like the op, and its arguments have the order of the definition.
+    pub fn source(self, line: &str) -> Self {
+        Self { source: Some(line.to_string()), ..self }
+    }
+
+    /// Ends the definition with the call itself.
+    pub fn call<R: IntoOutputs>(mut self, call: impl Fn(&Call) -> Result<R> + Sync + 'static) -> &'static Op {
+        let call: Box<Function> = Box::new(move |args| call(args).map(R::into_outputs));
+        let reference = self.reference.take();
+        let (name, source) = (self.name, self.source.take().unwrap_or_else(|| self.plain_source()));
+        let definition: &'static Self = Box::leak(Box::new(self));
+        if let Some(reference) = reference {
+            add(definition, definition.op(leak(&format!("{name}{REFERENCE}")), reference, ""));
+        }
+        let op = definition.op(name, call, leak(&source));
+        add(definition, op);
+        op
+    }
+
+    fn input(mut self, name: &str, shape: &str, holds: Holds, has_gradient: bool) -> Self {
+        self.inputs.push(Input { name: leak(name), shape: Shape::parse(shape), holds, has_gradient });
+        self
+    }
+
+    fn param<T: Into<Param>>(mut self, spec: ParamSpec, values: impl IntoIterator<Item = T>) -> Self {
+        self.params.push(Choice { spec, values: values.into_iter().map(Into::into).collect() });
+        self
+    }
+
+    fn plain_source(&self) -> String {
+        let inputs = self.inputs.iter().map(|input| format!("&{}", input.name));
+        let params = self.params.iter().map(|param| format!("{{{{ {} }}}}", param.spec.name));
+        let arguments: Vec<String> = inputs.chain(params).collect();
+        format!("{}({})?", self.name, arguments.join(", "))
+    }
+
+    fn op(&'static self, name: &'static str, call: Box<Function>, source: &'static str) -> &'static Op {
+        let about = |input: &Input| {
+            let mut about = String::new();
+            let _ = match &input.holds {
+                Holds::Floats(None) => write!(about, "floats"),
+                Holds::Floats(Some((low, high))) => write!(about, "floats from {low} to {high}"),
+                Holds::Ids(size) => write!(about, "from 0 to below {size}"),
+                Holds::Mask => write!(about, "0 and 1"),
+            };
+            leak(&about)
+        };
+        let spec = |input: &Input| {
+            let spec = InputSpec::new(input.name, about(input));
+            if matches!(input.holds, Holds::Floats(_)) { spec } else { spec.discrete() }
+        };
+        let floats = self.inputs.iter().filter(|input| matches!(input.holds, Holds::Floats(_)));
+        let dtypes: &'static [DType] = leaked(self.dtypes.clone());
+        let first = floats.clone().next().map_or("", |input| input.name);
+        let differentiable = floats.filter(|input| input.has_gradient).map(|input| input.name);
+        Box::leak(Box::new(Op {
+            name,
+            covers: leaked(vec![name]),
+            support: Box::leak(Box::new(Support::both(first, dtypes))),
+            inputs: leaked(self.inputs.iter().map(spec).collect()),
+            params: leaked(self.params.iter().map(|param| param.spec).collect()),
+            generate: Box::leak(Box::new(|draw: &mut Draw| self.draw(draw))),
+            contract: Box::leak(Box::new(|case: &Case| self.contract(case))),
+            call: Box::leak(call),
+            source,
+            torch: "",
+            reference: None,
+            ulps: 1.0,
+            differentiable: leaked(differentiable.collect()),
+            promise: "the definition in the test",
+        }))
+    }
+
+    fn draw(&self, draw: &mut Draw) -> arbitrary::Result<Case> {
+        let dtype = draw.choose(&self.dtypes)?;
+        let mut case = Case { backward: draw.backward()?, ..Case::new(self.name) };
+        for Choice { spec, values } in &self.params {
+            if !values.is_empty() {
+                case.params.insert(spec.name.to_string(), draw.choose(values)?.clone());
+            }
+        }
+        let mut sizes = self.given_sizes(&case);
+        for input in &self.inputs {
+            let below = if let Holds::Ids(size) = &input.holds { Some(size.as_str()) } else { None };
+            for name in input.shape.names().chain(below) {
+                if !sizes.one.contains_key(name) {
+                    sizes.one.insert(name.to_string(), draw.size()?);
+                }
+            }
+            for name in input.shape.open_names() {
+                if !sizes.any.contains_key(name) {
+                    sizes.any.insert(name.to_string(), draw.shape(0, 2)?);
+                }
+            }
+            let shape = input.shape.of(&sizes).unwrap_or_default();
+            let data = match &input.holds {
+                Holds::Floats(None) => draw.tensor(*dtype, &shape)?,
+                Holds::Floats(Some((low, high))) => draw.tensor_within(*dtype, &shape, *low, *high)?,
+                Holds::Ids(size) => {
+                    let dtype = draw.choose(&IDS)?;
+                    draw.ids(*dtype, &shape, sizes.one[size])?
+                }
+                Holds::Mask => draw.ids(DType::U8, &shape, 2)?,
+            };
+            case = case.input(input.name, data);
+        }
+        Ok(case)
+    }
+
+    /// The sizes that are params.
+    fn given_sizes(&self, case: &Case) -> Sizes {
+        let sizes = self.params.iter().map(|param| param.spec).filter(|spec| matches!(spec.kind, Kind::Size));
+        let given = |spec: ParamSpec| Some((spec.name.to_string(), case.optional_size(spec.name)?));
+        Sizes { one: sizes.filter_map(given).collect(), ..Sizes::default() }
+    }
+
+    /// As of [`super::has_a_caller`].
+    pub(super) fn has_a_caller(&self, case: &Case) -> bool {
+        let mut floats = case.inputs.values().map(|data| data.dtype).filter(|dtype| dtype.is_float());
+        let first = floats.next();
+        let has_dtype = |input: &Input| case.tensor(input.name).is_some_and(|data| input.has_dtype(data.dtype));
+        first.is_none_or(|first| self.dtypes.contains(&first) && floats.all(|other| other == first))
+            && self.inputs.iter().all(has_dtype)
+            && self
+                .params
+                .iter()
+                .all(|param| case.params.get(param.spec.name).is_some_and(|it| param.values.contains(it)))
+    }
+
+    fn contract(&self, case: &Case) -> Contract {
+        if self.outputs.is_empty() {
+            return Contract::Unspecified(NO_OUTPUT);
+        }
+        let Some(outputs) = self.outputs_of(case) else { return Contract::Unspecified(OUTSIDE) };
+        // Few ops take any layout, and an `Err` that says so loses nothing.
+        Contract::Accepts { outputs, refusal: None }.may_refuse(!case.is_plain(), why::CONTIGUOUS)
+    }
+
+    /// The outputs of a case that keeps to the definition.
+    fn outputs_of(&self, case: &Case) -> Option<Vec<(DType, Vec<usize>)>> {
+        let mut sizes = self.given_sizes(case);
+        for input in &self.inputs {
+            input.shape.learn(&case.tensor(input.name)?.shape, &mut sizes);
+        }
+        let mut dtype = None;
+        for input in &self.inputs {
+            let data = case.tensor(input.name)?;
+            // Empty tensors are drawn, too, but no definition says what comes of them.
+            if input.shape.of(&sizes)? != data.shape || data.elements() == Some(0) || !input.keeps(data, &sizes) {
+                return None;
+            }
+            if matches!(input.holds, Holds::Floats(_)) && *dtype.get_or_insert(data.dtype) != data.dtype {
+                return None;
+            }
+        }
+        let dtype = dtype.filter(|dtype| self.dtypes.contains(dtype))?;
+        self.outputs.iter().map(|shape| Some((dtype, shape.of(&sizes)?))).collect()
+    }
+}
+
+impl Input {
+    /// Whether the input may have this dtype.
+    fn has_dtype(&self, dtype: DType) -> bool {
+        match self.holds {
+            Holds::Floats(_) => dtype.is_float(),
+            Holds::Ids(_) => IDS.contains(&dtype),
+            Holds::Mask => dtype == DType::U8,
+        }
+    }
+
+    /// Whether `data` has a dtype and values of the definition.
+    fn keeps(&self, data: &tensor::Tensor, sizes: &Sizes) -> bool {
+        if !self.has_dtype(data.dtype) {
+            return false;
+        }
+        let mut values = data.values.listed().into_iter();
+        match &self.holds {
+            Holds::Floats(range) => {
+                let (low, high) = range.unwrap_or((f64::NEG_INFINITY, f64::INFINITY));
+                values.all(|value| (low..=high).contains(&value.as_f64()))
+            }
+            Holds::Ids(size) => {
+                let below = sizes.one.get(size).copied().unwrap_or(0);
+                values.all(|value| in_range(value.as_i64(), below))
+            }
+            Holds::Mask => values.all(|value| in_range(value.as_i64(), 2)),
+        }
+    }
+}
+
+fn leak(text: &str) -> &'static str {
+    Box::leak(text.into())
+}
+
+fn leaked<T>(list: Vec<T>) -> &'static [T] {
+    Box::leak(list.into_boxed_slice())
+}

@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# Runs the crates in examples/own-ops, each of which has a planted bug, and demands what expected.txt says of each: on the CPU, or with
+# `--sim` on the simulated device, too.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+target=${CARGO_TARGET_DIR:-$PWD/target}
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+failed=0
+while IFS='|' read -r crate on_cpu on_sim; do
+  if [ "${1:-}" = --sim ]; then
+    test -n "$on_sim" || continue
+    expected=$on_sim
+    command=("$target/debug/cargo-snuffer" snuffer test --features cuda)
+  else
+    expected=$on_cpu
+    command=(cargo test)
+  fi
+  folder=examples/own-ops/$crate
+  rm -rf "$folder/snuffer-regressions"
+  (cd "$folder" && CARGO_TARGET_DIR=$target/own-ops "${command[@]}") >"$log" 2>&1 && code=0 || code=$?
+  rm -rf "$folder/snuffer-regressions"
+  if [ "$expected" = passes ]; then [ "$code" = 0 ]; else [ "$code" != 0 ] && grep --quiet --fixed-strings "$expected" "$log"; fi &&
+    echo "$crate: $expected" || { echo "$crate: expected \`$expected\`; got (exit code $code):"; cat "$log"; failed=1; }
+done <tests/own-ops/expected.txt
+exit "$failed"
