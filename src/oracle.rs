@@ -24,6 +24,7 @@ mod second;
 mod siblings;
 mod signature;
 mod site;
+mod slack;
 mod verdict;
 
 use std::cell::OnceCell;

@@ -51,6 +51,20 @@ fn right_ops_pass() {
     passes(elementwise("squared", |x| x.sqr()));
     passes(elementwise("clipped", |x| x.clamp(-1.0, 1.0)));
     passes(elementwise("step", |x| x.ge(0.0)?.to_dtype(x.dtype())));
+    let softmax = define("softmax").floats("x", "any.. columns").output("any.. columns");
+    passes(softmax.call(|args| candle_nn::ops::softmax(args.tensor("x")?, D::Minus1)));
+    let attention = define("attention")
+        .dtypes([DType::F32, DType::F64, DType::Bf16])
+        .floats("q", "batch queries width")
+        .floats("k", "batch keys width")
+        .floats("v", "batch keys width")
+        .output("batch queries width");
+    passes(attention.call(|args| {
+        let q = args.tensor("q")?;
+        let scores = q.contiguous()?.matmul(&args.tensor("k")?.t()?.contiguous()?)?;
+        let scores = (scores / (q.dim(2)? as f64).sqrt())?;
+        candle_nn::ops::softmax(&scores, D::Minus1)?.matmul(&args.tensor("v")?.contiguous()?)
+    }));
 }
 
 #[test]

@@ -18,7 +18,7 @@ while IFS='|' read -r crate on_cpu on_sim; do
   fi
   folder=examples/own-ops/$crate
   rm -rf "$folder/snuffer-regressions"
-  (cd "$folder" && CARGO_TARGET_DIR=$target/own-ops "${command[@]}") >"$log" 2>&1 && code=0 || code=$?
+  (cd "$folder" && SNUFFER_HOME=$target CARGO_TARGET_DIR=$target/own-ops "${command[@]}") >"$log" 2>&1 && code=0 || code=$?
   rm -rf "$folder/snuffer-regressions"
   if [ "$expected" = passes ]; then [ "$code" = 0 ]; else [ "$code" != 0 ] && grep --quiet --fixed-strings "$expected" "$log"; fi &&
     echo "$crate: $expected" || { echo "$crate: expected \`$expected\`; got (exit code $code):"; cat "$log"; failed=1; }

@@ -4,5 +4,5 @@ use candle_core::{Result, Tensor};
 
 /// The rows of `table` that `ids` names, in order.
 pub fn rows(table: &Tensor, ids: &Tensor) -> Result<Tensor> {
-    table.index_select(ids, 0)
+    table.contiguous()?.index_select(&ids.contiguous()?, 0)
 }

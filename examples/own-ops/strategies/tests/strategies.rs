@@ -52,5 +52,5 @@ fn a_tensor_shrinks_to_a_small_contiguous_one_of_zeros() {
     };
     let failed = TestRunner::new(seeded()).run(&view_of(tensor(DType::F32, shape(1..=3))), holds);
     let Err(TestError::Fail(_, smallest)) = failed else { panic!("some element is large") };
-    assert!(smallest.shape.iter().product::<usize>() <= 2 && smallest.view.is_contiguous(), "{smallest:?}");
+    assert!(smallest.shape.iter().product::<usize>() <= 8 && smallest.view.is_contiguous(), "{smallest:?}");
 }
