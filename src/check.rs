@@ -19,7 +19,7 @@ use crate::ops::{Op, beside, own};
 use crate::oracle::{Evidence, Kind, Signature, Verdict, Violation, judge};
 use crate::outcome::{Observation, Outcome};
 use crate::report::sentence;
-use crate::run::run as run_case;
+use crate::run::{open, run as run_case};
 use crate::settle::{Judged, Settings};
 use crate::store::Finding;
 
@@ -102,7 +102,8 @@ pub fn fuzz(op: &'static Op, bytes: &[u8]) {
     if !own::has_a_caller(&case) || op.check(&case).is_err() {
         return;
     }
-    let on_cpu = |case: &Case| run_case(case, &candle_core::Device::Cpu, |_| ());
+    let cpu = open(Device::Cpu).expect("the CPU is always there");
+    let on_cpu = |case: &Case| run_case(case, &cpu, |_| ());
     let outcome = on_cpu(&case);
     let contiguous = (!case.is_plain()).then(|| on_cpu(&case.contiguous()));
     let sibling = beside(&case, &outcome).map(|sibling| on_cpu(&sibling));
@@ -231,12 +232,17 @@ impl Counts {
 fn devices() -> Vec<Device> {
     let cuda = if !cfg!(feature = "cuda") {
         None
-    } else if std::env::var_os("SNUFFER_SESSION").is_some() {
+    } else if is_watched() {
         Some(Device::Sim(0))
     } else {
         environment::has_gpu().then_some(Device::Cuda(0))
     };
     std::iter::once(Device::Cpu).chain(cuda).collect()
+}
+
+/// Whether `cargo snuffer` runs this program, on the simulated device.
+fn is_watched() -> bool {
+    std::env::var_os("SNUFFER_SESSION").is_some()
 }
 
 /// The arguments with which this program runs the test that calls this, and nothing else. The test harness names threads by their tests.

@@ -28,7 +28,6 @@ pub fn cases(folder: Option<&Path>) -> anyhow::Result<Vec<(PathBuf, Case)>> {
 /// Keeps the case of `finding` in `folder`, under the name of how it fails.
 pub fn keep(folder: Option<&Path>, finding: &Finding) -> anyhow::Result<Option<PathBuf>> {
     let Some(folder) = folder else { return Ok(None) };
-    std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
     let path = folder.join(finding.signature.slug()).with_extension("toml");
     write_atomically(&path, finding.case.to_text().as_bytes())?;
     Ok(Some(path))

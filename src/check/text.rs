@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use super::Counts;
+use super::{Counts, is_watched};
 use crate::device::Device;
 use crate::ops::Op;
 use crate::oracle::Signature;
@@ -42,7 +42,8 @@ pub fn report(op: &Op, finding: &Finding, others: &[(&Signature, &str)], kept: O
         let _ = write!(text, "\nKept in {}; the next check runs it first.", path.display());
     }
     let test = std::thread::current().name().filter(|name| *name != "main").unwrap_or_default().to_string();
-    let _ = write!(text, "\nRun it again: cargo test {test}");
+    let command = if is_watched() { "cargo snuffer test --features cuda" } else { "cargo test" };
+    let _ = write!(text, "\nRun it again: {command} {test}");
     text
 }
 

@@ -17,7 +17,7 @@ pub struct Slack {
 impl Slack {
     /// The tolerance for results of `dtype`; `None` if an input is so large, or not finite, that there is none.
     pub fn of(evidence: &Evidence, dtype: DType) -> Option<Self> {
-        if evidence.any_value(|value| !(value.abs() <= MODERATE)) {
+        if evidence.any_value(|value| value.is_nan() || value.abs() > MODERATE) {
             return None;
         }
         let floats = evidence.case.inputs.values().filter(|tensor| tensor.dtype.is_float());

@@ -48,7 +48,7 @@ fn elementwise(name: &str, call: impl Fn(&Tensor) -> Result<Tensor> + Sync + 'st
 #[test]
 fn right_ops_pass() {
     passes(loss("focal_loss", |call| focal(call, false)));
-    passes(elementwise("squared", |x| x.sqr()));
+    passes(elementwise("squared", Tensor::sqr));
     passes(elementwise("clipped", |x| x.clamp(-1.0, 1.0)));
     passes(elementwise("step", |x| x.ge(0.0)?.to_dtype(x.dtype())));
     let softmax = define("softmax").floats("x", "any.. columns").output("any.. columns");

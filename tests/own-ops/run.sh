@@ -14,7 +14,7 @@ while IFS='|' read -r crate on_cpu on_sim; do
     command=("$target/debug/cargo-snuffer" snuffer test --features cuda)
   else
     expected=$on_cpu
-    command=(cargo test)
+    command=(cargo test --locked)
   fi
   folder=examples/own-ops/$crate
   rm -rf "$folder/snuffer-regressions"
