@@ -175,7 +175,9 @@ fn upstream_links_come_from_a_finding_with_the_same_cause() {
     ];
     for (signature, alike, number) in rows {
         let case = Case::new(&signature.op);
-        let failure = Sighting { signature: &signature, case: &case, devices: vec![Device::Cpu], candle: None };
+        // A fault is one of a CUDA device.
+        let device = if signature.oracle == OracleName::Fault { Device::Sim(0) } else { Device::Cpu };
+        let failure = Sighting { signature: &signature, case: &case, devices: vec![device], candle: None };
         let found = known.upstream(&failure);
         let Some(number) = number else {
             assert_eq!(found, None, "{signature}");
