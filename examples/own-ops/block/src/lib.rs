@@ -1,15 +1,13 @@
 //! A small transformer block. Its path for GPUs forgets the scale of the attention scores on purpose.
 
 use candle_core::{D, Result, Tensor};
-use candle_nn::{LayerNorm, Linear, Module, VarBuilder, layer_norm, linear, linear_no_bias, ops::softmax};
+use candle_nn::{Linear, Module, VarBuilder, linear, linear_no_bias, ops::softmax};
 
-/// Attention and a feed-forward layer, each behind a norm and beside a residual path.
+/// Attention and a feed-forward layer, each beside a residual path.
 pub struct Block {
     heads: usize,
-    norm: LayerNorm,
     qkv: Linear,
     out: Linear,
-    second_norm: LayerNorm,
     wide: Linear,
     narrow: Linear,
 }
@@ -19,10 +17,8 @@ impl Block {
     pub fn new(width: usize, heads: usize, vb: VarBuilder) -> Result<Self> {
         Ok(Self {
             heads,
-            norm: layer_norm(width, 1e-5, vb.pp("norm"))?,
             qkv: linear_no_bias(width, 3 * width, vb.pp("qkv"))?,
             out: linear_no_bias(width, width, vb.pp("out"))?,
-            second_norm: layer_norm(width, 1e-5, vb.pp("second_norm"))?,
             wide: linear(width, 2 * width, vb.pp("wide"))?,
             narrow: linear(2 * width, width, vb.pp("narrow"))?,
         })
@@ -34,11 +30,8 @@ impl Block {
         let part = |index: usize| qkv.get(index)?.contiguous();
         let (q, k, v) = (part(0)?, part(1)?, part(2)?);
         let scores = q.matmul(&k.t()?)?;
-        let scores = if x.device().is_cuda() {
-            candle_nn::ops::softmax_last_dim(&scores)?
-        } else {
-            softmax(&(scores / ((width / self.heads) as f64).sqrt())?, D::Minus1)?
-        };
+        let scale = if x.device().is_cuda() { 1.0 } else { ((width / self.heads) as f64).sqrt() };
+        let scores = softmax(&(scores / scale)?, D::Minus1)?;
         self.out.forward(&scores.matmul(&v)?.transpose(1, 2)?.reshape((batch, tokens, width))?)
     }
 }
@@ -46,8 +39,10 @@ impl Block {
 impl Module for Block {
     /// `(batch, tokens, width)` to the same.
     fn forward(&self, x: &Tensor) -> Result<Tensor> {
-        let x = (x + self.attention(&self.norm.forward(x)?)?)?;
-        let wide = self.wide.forward(&self.second_norm.forward(&x)?)?.gelu_erf()?;
+        // candle 0.11.1 multiplies a batch of transposed matrices wrongly on the CPU: the check found that first.
+        let x = &x.contiguous()?;
+        let x = (x + self.attention(x)?)?;
+        let wide = self.wide.forward(&x)?.gelu_erf()?;
         x + self.narrow.forward(&wide)?
     }
 }
