@@ -7,8 +7,9 @@ mod text;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::process::{Command, Stdio};
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
 
 use crate::case::Case;
 use crate::device::Device;
@@ -80,8 +81,8 @@ pub fn check(op: &'static Op) {
 
 /// Checks `op` as [`check`] does, and returns how that ended. An `Err` says what kept it from running.
 pub fn run(op: &'static Op, options: &Options) -> anyhow::Result<Ended> {
-    if serve_if_asked(op.name) {
-        return Ok(Ended::Passed("this process serves another op".to_string()));
+    if serve_if_asked(op.name) || std::env::var_os(LISTS).is_some() {
+        return Ok(Ended::Passed("this process checks nothing".to_string()));
     }
     Check::start(op)?.run(options)
 }
@@ -140,7 +141,7 @@ impl Check {
     fn start(op: &'static Op) -> anyhow::Result<Self> {
         let own = OwnWorker {
             program: std::env::current_exe().context("cannot find the path of this test")?,
-            args: args_to_this_test(),
+            args: args_to_this_test(op)?,
             op: op.name,
         };
         let spec = WorkerSpec { own: Some(own), ..WorkerSpec::default() };
@@ -245,14 +246,27 @@ fn is_watched() -> bool {
     std::env::var_os("SNUFFER_SESSION").is_some()
 }
 
-/// The arguments with which this program runs the test that calls this, and nothing else. The test harness names threads by their tests.
-/// A program without threads is its own test: it comes here with the arguments that it has.
-fn args_to_this_test() -> Vec<OsString> {
-    let thread = std::thread::current();
-    match thread.name().filter(|name| *name != "main") {
-        Some(test) => [test, "--exact", "--nocapture", "--include-ignored"].map(OsString::from).to_vec(),
-        None => std::env::args_os().skip(1).collect(),
+/// The variable of a process that only lists its tests. A program without a test harness would check, and list again.
+const LISTS: &str = "SNUFFER_LISTS";
+
+/// The arguments with which this program runs the test that checks `op`, and nothing else. The test harness names threads by their tests;
+/// with one thread it has none, and the test is the function with the call. A program without tests comes here with the arguments that
+/// it has.
+fn args_to_this_test(op: &Op) -> anyhow::Result<Vec<OsString>> {
+    let exactly = |test: &str| [test, "--exact", "--nocapture", "--include-ignored"].map(OsString::from).to_vec();
+    if let Some(test) = std::thread::current().name().filter(|name| *name != "main") {
+        return Ok(exactly(test));
     }
+    let mut list = Command::new(std::env::current_exe()?);
+    let list = list.args(["--list", "--format", "terse"]).env(LISTS, "1").stdin(Stdio::null()).output()?;
+    let listed = String::from_utf8_lossy(&list.stdout).into_owned();
+    let function = own::function(op.name);
+    let mut tests = listed.lines().filter_map(|line| line.strip_suffix(": test")).peekable();
+    if tests.peek().is_none() {
+        return Ok(std::env::args_os().skip(1).collect());
+    }
+    ensure!(tests.any(|test| test == function), "which test is this? Run it with RUST_TEST_THREADS=2");
+    Ok(exactly(function))
 }
 
 /// The value of an environment variable that is a number.

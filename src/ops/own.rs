@@ -31,6 +31,12 @@ fn defined(name: &str) -> Option<(&'static Definition, &'static Op)> {
     DEFINED.read().unwrap_or_else(PoisonError::into_inner).iter().rev().copied().find(|(_, op)| op.name == name)
 }
 
+/// The path of the function in which the call of an op was defined, without its crate: `tests::focal_loss`.
+pub fn function(name: &str) -> &'static str {
+    let path = defined(name).map_or("", |(definition, _)| definition.function);
+    path.split_once("::").map_or(path, |(_, inside)| inside)
+}
+
 /// Whether somebody may make this call: the inputs have dtypes of the definition, and other arguments are among those that it names. No
 /// program checks what none of its callers passes.
 pub fn has_a_caller(case: &Case) -> bool {

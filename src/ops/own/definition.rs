@@ -53,6 +53,7 @@ pub fn define(name: &str) -> Definition {
         outputs: Vec::new(),
         reference: None,
         source: None,
+        function: "",
     }
 }
 
@@ -66,6 +67,8 @@ pub struct Definition {
     outputs: Vec<Shape>,
     reference: Option<Box<Function>>,
     source: Option<String>,
+    /// The function that has the call, as the compiler names it.
+    pub(super) function: &'static str,
 }
 
 /// A call of candle.
@@ -190,6 +193,7 @@ impl Definition {
 
     /// Ends the definition with the call itself.
     pub fn call<R: IntoOutputs>(mut self, call: impl Fn(&Call) -> Result<R> + Sync + 'static) -> &'static Op {
+        self.function = std::any::type_name_of_val(&call).trim_end_matches("::{{closure}}");
         let call: Box<Function> = Box::new(move |args| call(args).map(R::into_outputs));
         let reference = self.reference.take();
         let (name, source) = (self.name, self.source.take().unwrap_or_else(|| self.plain_source()));
