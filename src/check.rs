@@ -116,7 +116,7 @@ pub fn fuzz(op: &'static Op, bytes: &[u8]) {
     }
 }
 
-/// Whether a violation fails a check. A view that an op rejects is none of its bugs if it takes the same values in contiguous tensors.
+/// True if a violation fails a check. Rejecting a view does not, as long as the same values are accepted in contiguous tensors.
 fn is_failure(violation: &Violation) -> bool {
     violation.kind != Kind::Limitation
 }
@@ -126,14 +126,14 @@ struct Check {
     executor: Executor,
 }
 
-/// What cases came to.
+/// The results of the cases so far.
 #[derive(Default)]
 struct Counts {
     ran: u64,
     accepted: u64,
     with_gradients: u64,
     refusal: Option<String>,
-    /// A case with each failure, and what happens.
+    /// The first case of each failure, and the detail of its violation.
     failures: BTreeMap<Signature, (Case, String)>,
 }
 
@@ -178,7 +178,7 @@ impl Check {
     fn examine(&mut self, case: &Case, counts: &mut Counts) -> anyhow::Result<()> {
         let examined = examine(&mut self.executor, self.op, case, Patience::SHORT_THEN_FULL)?;
         counts.ran += 1;
-        for seen in examined.observations.iter().take(1) {
+        if let Some(seen) = examined.observations.first() {
             match &seen.outcome {
                 Outcome::Returned(_) => counts.accepted += 1,
                 Outcome::Rejected(refusal) => counts.refusal = Some(refusal.message.clone()),
@@ -241,17 +241,17 @@ fn devices() -> Vec<Device> {
     std::iter::once(Device::Cpu).chain(cuda).collect()
 }
 
-/// Whether `cargo snuffer` runs this program, on the simulated device.
+/// True if `cargo snuffer` runs this program, on the simulated device.
 fn is_watched() -> bool {
     std::env::var_os("SNUFFER_SESSION").is_some()
 }
 
-/// The variable of a process that only lists its tests. A program without a test harness would check, and list again.
+/// Set in a process that only lists its tests. Without it, a program without a test harness would check again, and list again.
 const LISTS: &str = "SNUFFER_LISTS";
 
-/// The arguments with which this program runs the test that checks `op`, and nothing else. The test harness names threads by their tests;
-/// with one thread it has none, and the test is the function with the call. A program without tests comes here with the arguments that
-/// it has.
+/// The arguments that make this program run only the test that checks `op`. The test harness gives each thread the name of its test. With a
+/// single test thread there is no such name, so the test is the function in which the call was defined. A program without a test harness
+/// runs again with its own arguments.
 fn args_to_this_test(op: &Op) -> anyhow::Result<Vec<OsString>> {
     let exactly = |test: &str| [test, "--exact", "--nocapture", "--include-ignored"].map(OsString::from).to_vec();
     if let Some(test) = std::thread::current().name().filter(|name| *name != "main") {

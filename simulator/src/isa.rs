@@ -266,9 +266,8 @@ impl Form {
 const TYPES: [(u8, &[&str]); 3] =
     [(2, &["b16", "u16", "s16"]), (4, &["b32", "u32", "s32", "f32"]), (8, &["b64", "u64", "s64", "f64"])];
 
-/// The table, as far as it is made: word by word, when the first form that begins with a word is asked for. A process that runs a few
-/// kernels needs few, and each has the memory of its forms to fill. Loads and stores are not made at all: `memory.rs` reads their
-/// names.
+/// The table of forms, filled on demand: the first lookup of a form adds all forms with the same first word. A process that runs a few
+/// kernels needs only some of them. Loads and stores are never listed: `memory.rs` parses their names.
 #[derive(Debug)]
 struct Table {
     /// The first words of the forms that are there.

@@ -17,7 +17,8 @@ pub fn cases(folder: Option<&Path>) -> anyhow::Result<Vec<(PathBuf, Case)>> {
     paths.sort();
     let read = |path: PathBuf| {
         let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
-        let about = || format!("{} is no case of the op as it is defined now; delete or correct it", path.display());
+        let about =
+            || format!("{} does not match the current definition of the op; delete or correct it", path.display());
         let case = Case::parse(&text).with_context(about)?;
         let (_, case) = accept(case).map_err(anyhow::Error::msg).with_context(about)?;
         Ok((path, case))

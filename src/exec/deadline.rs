@@ -21,7 +21,7 @@ const KERNELS: Duration = Duration::from_secs(600);
 /// How often a worker is looked at while it has time left.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// How long a worker may take before anybody looks at what it uses. To look costs more than an ordinary case takes.
+/// How long a worker may take before its use of the processor is read. Reading it costs more than an ordinary case.
 const PROMPT: Duration = Duration::from_millis(20);
 
 /// A clock that stands still while this process does not run: it was stopped, or the whole machine or container was.
@@ -84,7 +84,7 @@ pub struct Timer {
     counting: Option<Counting>,
 }
 
-/// The count towards a deadline, which begins when a worker is not [`PROMPT`].
+/// The count towards a deadline. It starts once a worker has taken longer than [`PROMPT`].
 #[derive(Debug)]
 struct Counting {
     clock: Clock,
@@ -125,7 +125,7 @@ impl Timer {
         Used::by(self.process, &self.device_time)
     }
 
-    /// What counts of `clock`, which began when the process had used this much.
+    /// The part of `clock` that counts. `before` is what the process had used when the clock started.
     fn counted(&self, clock: Duration, before: Option<Used>) -> Counted {
         let (Some(before), Some(now)) = (before, self.used()) else {
             return Counted { time: clock, waits: true, kernels: Duration::ZERO };

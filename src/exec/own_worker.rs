@@ -18,7 +18,7 @@ pub fn command(own: &OwnWorker, device: Device, journal: &Path, memory_mib: u64)
     command
 }
 
-/// Whether this process is a worker for another op than `op`. If it is one for `op`, this serves and does not return.
+/// Serves cases and never returns if this process is a worker for `op`. Returns true if it is a worker for a different op.
 pub fn serve_if_asked(op: &str) -> bool {
     let Ok(served) = std::env::var(SERVES) else { return false };
     let parts: Vec<&str> = served.split('\n').collect();

@@ -8,9 +8,9 @@ use crate::ops::{Op, own};
 use crate::outcome::{Outcome, Returned, Slope};
 use crate::tensor::{Value, Values};
 
-/// At most so many elements of all inputs, evenly spread: each takes four calls.
+/// The most elements, over all inputs and evenly spread, that get a slope. Each takes four calls.
 const MOST: usize = 48;
-/// Inputs with more elements than this are left out: a case would be mostly their text.
+/// Inputs with more elements than this get no slopes, because every call would list all of their elements.
 const LARGE: usize = 4096;
 /// The first step, as a share of the element or of 1.
 const STEP: f64 = 1.0 / 4096.0;
@@ -58,7 +58,7 @@ fn slope(
         sum(worker, &moved, backward)
     };
     let mut sides = Vec::new();
-    // A power of two: what is added is what was meant.
+    // A power of two, so that adding it to the element rounds as little as possible.
     let step = (STEP * at.abs().max(1.0)).log2().floor().exp2();
     for step in [step, step / 2.0] {
         let (Some(above), Some(below)) = (sum_at(step)?, sum_at(-step)?) else { return Ok(None) };

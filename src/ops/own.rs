@@ -37,8 +37,8 @@ pub fn function(name: &str) -> &'static str {
     path.split_once("::").map_or(path, |(_, inside)| inside)
 }
 
-/// Whether somebody may make this call: the inputs have dtypes of the definition, and other arguments are among those that it names. No
-/// program checks what none of its callers passes.
+/// True if the definition allows the dtypes of this call and its other arguments. Programs do not check for arguments that no caller
+/// passes.
 pub fn has_a_caller(case: &Case) -> bool {
     defined(&case.op).is_some_and(|(definition, _)| definition.has_a_caller(case))
 }

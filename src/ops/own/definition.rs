@@ -11,9 +11,9 @@ use crate::generate::Draw;
 use crate::ops::{Call, Contract, Op, in_range, why};
 use crate::tensor::{self, DType, Support};
 
-/// Why nothing more than the defaults holds for an op whose outputs are not stated.
+/// Why an op whose definition states no output is only judged by the defaults.
 const NO_OUTPUT: &str = "the definition states no output";
-/// Why nothing more than the defaults holds for a case that hunts draw to break the definition.
+/// Why a case that breaks the definition is only judged by the defaults.
 const OUTSIDE: &str = "arguments outside of the definition";
 
 /// The dtypes of labels, ids and indices that programs use.
