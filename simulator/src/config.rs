@@ -46,12 +46,20 @@ pub struct Checks {
     pub arithmetic: bool,
     /// Loops that cannot end.
     pub loops: bool,
+    /// Unordered accesses that leave the value as it was. Not among all: the result does not depend on them.
+    pub same_values: bool,
 }
 
 impl Checks {
     /// No checker at all.
-    pub const NONE: Self =
-        Self { initialization: false, races: false, streams: false, arithmetic: false, loops: false };
+    pub const NONE: Self = Self {
+        initialization: false,
+        races: false,
+        streams: false,
+        arithmetic: false,
+        loops: false,
+        same_values: false,
+    };
 
     fn named(&mut self, name: &str) -> Option<&mut bool> {
         Some(match name {
@@ -60,32 +68,36 @@ impl Checks {
             "streams" => &mut self.streams,
             "arithmetic" => &mut self.arithmetic,
             "loops" => &mut self.loops,
+            "same-values" => &mut self.same_values,
             _ => return None,
         })
     }
 }
 
 impl Default for Checks {
-    /// All of them.
+    /// All but that of accesses that leave the value as it was.
     fn default() -> Self {
-        Self { initialization: true, races: true, streams: true, arithmetic: true, loops: true }
+        Self { initialization: true, races: true, streams: true, arithmetic: true, loops: true, same_values: false }
     }
 }
 
 impl std::str::FromStr for Checks {
     type Err = String;
-    /// `all`, `none`, or names with commas between them.
+    /// `none`, or names with commas between them; `all` stands for those that are on by default.
     fn from_str(text: &str) -> Result<Self, String> {
         let mut checks = Self::NONE;
-        match text {
-            "all" => return Ok(Self::default()),
-            "none" => return Ok(checks),
-            _ => {}
+        if text == "none" {
+            return Ok(checks);
         }
         for name in text.split(',') {
+            if name == "all" {
+                checks = Self { same_values: checks.same_values, ..Self::default() };
+                continue;
+            }
             *checks
                 .named(name)
-                .ok_or("must be all, none, or some of initialization,races,streams,arithmetic,loops")? = true;
+                .ok_or("must be none, or some of all,initialization,races,streams,arithmetic,loops,same-values")? =
+                true;
         }
         Ok(checks)
     }

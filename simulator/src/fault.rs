@@ -1,7 +1,7 @@
 //! What a kernel did wrong and where: the values of the crate that the driver and its readers share.
 
 pub use device_record::{
-    Assertion, Detail, Fault, How, Kind, Location, Moment, Near, Note, Place, Source, Thread, Whom,
+    Assertion, Detail, Fault, How, Kind, Location, Missing, Moment, Near, Note, Place, Source, Thread, Whom,
 };
 
 use crate::isa;

@@ -10,6 +10,7 @@ mod integer;
 mod logic;
 mod matrix;
 mod memory;
+mod order;
 mod taint_rules;
 mod video;
 mod warp;
@@ -25,6 +26,7 @@ pub use asynchronous::BarrierObject;
 pub use convert::{copy, value_of};
 pub use matrix::{Arithmetic, Element, Matrix, MatrixFragment, Product};
 pub use memory::{Access, Atomic, Space, Update};
+pub use order::{Scope, Strength};
 pub use taint_rules::{Apart, ArithmeticCheck, TaintRule};
 pub use warp::{BlockBarrier, Choose, Gather, Reduction};
 
@@ -91,6 +93,8 @@ pub enum Action {
     Matrix(Matrix),
     /// Waits for the lanes of the member mask.
     WarpBarrier,
+    /// Orders the accesses before it and those after it.
+    Fence(Scope),
     /// Waits for threads of the block, or arrives where they wait.
     Barrier(BlockBarrier),
     /// Ends the grid: the kernel aborts, by the instruction of this name.

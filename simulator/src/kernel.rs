@@ -7,7 +7,8 @@ mod decode;
 mod names;
 
 use crate::isa::{
-    ArithmeticCheck, BlockBarrier, Carry, Choose, Four, Gather, Matrix, One, Space, TaintRule, Three, Two, Update,
+    ArithmeticCheck, BlockBarrier, Carry, Choose, Four, Gather, Matrix, One, Scope, Space, Strength, TaintRule, Three,
+    Two, Update,
 };
 use crate::ptx::Source;
 
@@ -70,6 +71,8 @@ pub enum Op {
     Matrix(u32),
     /// Lanes of the mask `args[0]` meet.
     WarpBarrier,
+    /// Orders a thread's accesses before it and those after it.
+    Fence(Scope),
     /// Threads of the block meet at barrier `args[0]`: as many as `args[1]` says, or all if it is zero. `d` is what they learn of
     /// each other's `args[2]`.
     Barrier(BlockBarrier),
@@ -115,10 +118,10 @@ pub struct Inst {
     pub taint_rule: TaintRule,
     /// The arithmetic mistake to look for.
     pub arithmetic_check: ArithmeticCheck,
-    /// Whether other threads may make the same access at the same time.
-    pub strong: bool,
-    /// Whether a thread can learn by this access what others did before: a lock or a flag.
-    pub acquires: bool,
+    /// How a strong access orders others.
+    pub strength: Option<Strength>,
+    /// Whether a thread may wait for others by repeating this access: to take a lock, or to read a flag.
+    pub asks: bool,
 }
 
 impl Inst {
@@ -133,8 +136,8 @@ impl Inst {
             source: Source::default(),
             taint_rule: TaintRule::Whole,
             arithmetic_check: ArithmeticCheck::Nothing,
-            strong: false,
-            acquires: false,
+            strength: None,
+            asks: false,
         }
     }
 }
@@ -221,6 +224,9 @@ pub struct Kernel {
     pub local_arrays: Arrays,
     /// Whether threads of a block may wait for each other: at barriers, or for what another one writes.
     pub waits: bool,
+    /// Whether threads may order their accesses by more than barriers of whole blocks and warps: by fences, by accesses that release or
+    /// acquire, or by barriers of some threads.
+    pub orders: bool,
     /// The source line where each block begins.
     pub blocks: Vec<Source>,
     /// The source line of each conditional branch.

@@ -49,6 +49,9 @@ pub fn run(
     } else {
         (0..launch.blocks()).try_for_each(|number| {
             machine.block.begin(kernel, launch, number, config.checks);
+            if let Some(order) = &mut machine.order {
+                order.end_blocks();
+            }
             block(&mut machine, warps)
         })
     };
@@ -114,7 +117,6 @@ fn round(machine: &mut Machine, warps: &mut [Warp]) -> Result<Round, Fault> {
     let asks_again = warps.iter().any(Warp::polls);
     warps.iter_mut().for_each(Warp::resume);
     if complete(warps, machine) {
-        machine.block.phase += 1;
         machine.effects += 1;
         return Ok(Round::Advances);
     }

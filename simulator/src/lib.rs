@@ -36,7 +36,7 @@ pub use byte_set::ByteSet;
 pub use config::{Checks, Config};
 pub use coverage::{Branch, KernelCoverage};
 pub use device::{Device, Entry, FunctionId, LoadError, ModuleId};
-pub use device_record::{Detail, Fault, How, Kind, Near, Note};
+pub use device_record::{Detail, Fault, How, Kind, Missing, Near, Note};
 pub use effort::{Effort, Serial};
 pub use grid::Launch;
 pub use mutate::{Change, Choice, Effect, Mutation};

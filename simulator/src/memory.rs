@@ -111,11 +111,6 @@ impl Memory {
     /// on.
     pub fn begin(&mut self, kernel: &Arc<Kernel>) -> u32 {
         self.now.launch(kernel);
-        self.next_epoch()
-    }
-
-    /// Begins what all accesses before are ordered before, and returns its number: a launch, or what follows a barrier of a grid.
-    pub fn next_epoch(&mut self) -> u32 {
         self.epoch += 1;
         if self.epoch == EPOCHS {
             self.epoch = 1;

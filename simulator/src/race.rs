@@ -1,9 +1,21 @@
 //! Detects races: which access touched each cell of memory last in this launch, and whether an access now is ordered after
-//! it by its thread, by a barrier of the block, or by one of the warp. The stream orders accesses of different launches.
+//! it by its thread, by a barrier of the block, or by one of the warp. The stream orders accesses of different launches. Kernels with
+//! other means of order have [`ExactCells`] and an [`Order`].
+
+mod clock;
+mod exact;
+mod order;
+
+use crate::fault::Missing;
+use crate::isa::Scope;
+use exact::ExactCells;
+
+pub use clock::{Moment, ThreadId};
+pub use order::{Order, Site};
 
 /// An access: one warp executing one instruction at one time.
 #[derive(Debug, Clone, Copy)]
-pub struct Accessor {
+pub struct Accessor<'a> {
     /// The launch.
     pub epoch: u32,
     /// The block, linear.
@@ -16,14 +28,14 @@ pub struct Accessor {
     pub step: u32,
     /// The instruction.
     pub pc: u32,
-    /// Whether it is an atomic, ordered or volatile access. These do not race with each other.
-    pub strong: bool,
-    /// Whether the block has read a lock or flag. Then it may be ordered after others, and no race is reported.
-    pub has_acquired: bool,
+    /// The threads with whose accesses it does not race if theirs are strong too: those of an atomic, ordered or volatile access.
+    pub strong: Option<Scope>,
+    /// What else orders accesses, if the kernel has other means than barriers.
+    pub order: Option<&'a Order>,
 }
 
 /// The bits that a stamp has for a launch, a block, a thread of it and a phase.
-const EPOCH_BITS: u32 = 16;
+const EPOCH_BITS: u32 = 15;
 const BLOCK_BITS: u32 = 20;
 const THREAD_BITS: u32 = 10;
 const PHASE_BITS: u32 = 14;
@@ -34,7 +46,12 @@ const STEP_BITS: u32 = 12;
 /// The most launches that stamps tell apart; after as many, they are cleared.
 pub const EPOCHS: u32 = 1 << EPOCH_BITS;
 
-impl Accessor {
+impl Accessor<'_> {
+    /// The thread of a lane.
+    pub fn thread(&self, lane: usize) -> ThreadId {
+        ThreadId { block: self.block, thread: self.warp << 5 | lane as u32 }
+    }
+
     /// Whether a stamp can hold this access. One out of range is not checked: its numbers would wrap, and accesses that a
     /// barrier separates would be reported as a race.
     pub fn is_in_range(&self) -> bool {
@@ -53,9 +70,11 @@ const MANY_WARPS: u64 = 1;
 const MANY_LANES: u64 = 2;
 const MANY_BLOCKS: u64 = 4;
 const STRONG: u64 = 8;
+/// Strong between the threads of its block alone.
+const IN_BLOCK: u64 = 16;
 
 /// The positions of a stamp's parts, above its flags.
-const PHASE: u32 = 4;
+const PHASE: u32 = 5;
 const THREAD: u32 = PHASE + PHASE_BITS;
 const BLOCK: u32 = THREAD + THREAD_BITS;
 const EPOCH: u32 = BLOCK + BLOCK_BITS;
@@ -64,7 +83,11 @@ impl Stamp {
     fn new(accessor: &Accessor, lane: usize) -> Self {
         let thread = u64::from(accessor.warp) << 5 | lane as u64;
         let (epoch, block, phase) = (u64::from(accessor.epoch), u64::from(accessor.block), u64::from(accessor.phase));
-        let strong = if accessor.strong { STRONG } else { 0 };
+        let strong = match accessor.strong {
+            None => 0,
+            Some(Scope::Block) => STRONG | IN_BLOCK,
+            Some(Scope::Device) => STRONG,
+        };
         Self(epoch << EPOCH | block << BLOCK | thread << THREAD | phase << PHASE | strong)
     }
 
@@ -126,6 +149,8 @@ pub struct EarlierAccess {
     pub block: u32,
     /// Its thread in the block.
     pub thread: u32,
+    /// What would have ordered the two, had it been there.
+    pub missing: Option<Missing>,
 }
 
 /// The cells of one buffer, each as large as the smallest access so far.
@@ -133,17 +158,22 @@ pub struct EarlierAccess {
 pub struct Cells {
     shift: u32,
     cells: Vec<Cell>,
+    exact: ExactCells,
 }
 
 impl Cells {
     /// Forgets all accesses.
     pub fn clear(&mut self) {
         self.cells.clear();
+        self.exact.clear();
     }
 
     /// Makes cells of at most `bytes` for `length` bytes.
     #[inline]
-    pub fn prepare(&mut self, length: usize, bytes: usize) {
+    pub fn prepare(&mut self, length: usize, bytes: usize, accessor: &Accessor) {
+        if accessor.order.is_some() {
+            return self.exact.prepare(length, bytes);
+        }
         let shift = bytes.trailing_zeros();
         if self.cells.len() << self.shift < length || shift < self.shift {
             self.make(length, shift);
@@ -170,14 +200,16 @@ impl Cells {
     /// Records a read; returns the write that it is not ordered after.
     #[inline]
     pub fn read(&mut self, start: usize, bytes: usize, lane: usize, accessor: &Accessor) -> Option<EarlierAccess> {
+        if let Some(order) = accessor.order {
+            return self.exact.read(start, bytes, lane, accessor, order);
+        }
         let (now, at) = (Stamp::new(accessor, lane), At::new(accessor));
         let mut race = None;
         for cell in &mut self.cells[start >> self.shift..(start + bytes).div_ceil(1 << self.shift)] {
-            if cell.write.epoch() == now.epoch() && unordered(cell.write, cell.write_at, now, at, accessor) {
-                race = Some(earlier(true, cell.write, cell.write_at));
+            if cell.write.epoch() == now.epoch() && unordered(cell.write, cell.write_at, now, at) {
+                race = Some(earlier(true, cell.write, cell.write_at, now));
             }
-            let flags = readers(cell.read, cell.read_at, now, at);
-            (cell.read, cell.read_at) = (Stamp(now.0 | flags), at);
+            (cell.read, cell.read_at) = (readers(cell.read, cell.read_at, now, at), at);
         }
         race
     }
@@ -185,14 +217,17 @@ impl Cells {
     /// Records a write; returns the access that it is not ordered after.
     #[inline]
     pub fn write(&mut self, start: usize, bytes: usize, lane: usize, accessor: &Accessor) -> Option<EarlierAccess> {
+        if let Some(order) = accessor.order {
+            return self.exact.write(start, bytes, lane, accessor, order);
+        }
         let (now, at) = (Stamp::new(accessor, lane), At::new(accessor));
         let mut race = None;
         for cell in &mut self.cells[start >> self.shift..(start + bytes).div_ceil(1 << self.shift)] {
-            if cell.read.epoch() == now.epoch() && unread(cell.read, cell.read_at, now, at, accessor) {
-                race = Some(earlier(false, cell.read, cell.read_at));
+            if cell.read.epoch() == now.epoch() && unread(cell.read, cell.read_at, now, at) {
+                race = Some(earlier(false, cell.read, cell.read_at, now));
             }
-            if cell.write.epoch() == now.epoch() && unordered(cell.write, cell.write_at, now, at, accessor) {
-                race = Some(earlier(true, cell.write, cell.write_at));
+            if cell.write.epoch() == now.epoch() && unordered(cell.write, cell.write_at, now, at) {
+                race = Some(earlier(true, cell.write, cell.write_at, now));
             }
             (cell.write, cell.write_at) = (now, at);
         }
@@ -200,72 +235,87 @@ impl Cells {
     }
 }
 
-fn earlier(write: bool, stamp: Stamp, at: At) -> EarlierAccess {
-    EarlierAccess { write, pc: at.pc(), block: stamp.block(), thread: stamp.thread() }
+fn earlier(write: bool, stamp: Stamp, at: At, now: Stamp) -> EarlierAccess {
+    let missing = (stamp.is(STRONG) && now.is(STRONG)).then_some(Missing::Scope);
+    EarlierAccess { write, pc: at.pc(), block: stamp.block(), thread: stamp.thread(), missing }
+}
+
+/// Whether two accesses may happen at the same time: both are strong, for threads of which the other is one (PTX ISA 8.7.1,
+/// "morally strong").
+fn may_meet(before: Stamp, now: Stamp) -> bool {
+    let in_block = (before.0 | now.0) & IN_BLOCK != 0;
+    before.is(STRONG) && now.is(STRONG) && (!in_block || before.block() == now.block())
 }
 
 /// Whether two accesses of one launch are unordered.
-fn unordered(before: Stamp, before_at: At, now: Stamp, at: At, accessor: &Accessor) -> bool {
-    if before.is(STRONG) && now.is(STRONG) {
+fn unordered(before: Stamp, before_at: At, now: Stamp, at: At) -> bool {
+    if may_meet(before, now) {
         return false;
     }
     if before.block() != now.block() {
-        return !accessor.has_acquired;
+        return true;
     }
-    // A lock or a flag may order them.
-    if accessor.has_acquired || before.thread() == now.thread() || before.phase() != now.phase() {
+    if before.thread() == now.thread() || before.phase() != now.phase() {
         return false;
     }
     before.thread() >> 5 != now.thread() >> 5 || before_at.step() == at.step()
 }
 
 /// Whether a write is unordered with one of the reads that a stamp stands for.
-fn unread(reads: Stamp, reads_at: At, now: Stamp, at: At, accessor: &Accessor) -> bool {
-    if reads.is(STRONG) && now.is(STRONG) {
-        return false;
-    }
-    if reads.is(MANY_BLOCKS) && !accessor.has_acquired || unordered(reads, reads_at, now, at, accessor) {
+fn unread(reads: Stamp, reads_at: At, now: Stamp, at: At) -> bool {
+    if reads.is(MANY_BLOCKS) && !(reads.is(STRONG) && now.is(STRONG) && (reads.0 | now.0) & IN_BLOCK == 0) {
         return true;
     }
-    let here = reads.block() == now.block() && reads.phase() == now.phase();
-    here && !accessor.has_acquired && (reads.is(MANY_WARPS) || reads.is(MANY_LANES) && reads_at.step() == at.step())
+    if unordered(reads, reads_at, now, at) {
+        return true;
+    }
+    let here = reads.block() == now.block() && reads.phase() == now.phase() && !may_meet(reads, now);
+    here && (reads.is(MANY_WARPS) || reads.is(MANY_LANES) && reads_at.step() == at.step())
 }
 
-/// The flags that remain of earlier reads after a new one.
-fn readers(before: Stamp, before_at: At, now: Stamp, at: At) -> u64 {
+/// The stamp that stands for earlier reads and a new one: strong only if all of them are.
+fn readers(before: Stamp, before_at: At, now: Stamp, at: At) -> Stamp {
     if before.epoch() != now.epoch() {
-        return 0;
+        return now;
     }
+    let weakest = |stamp: Stamp| {
+        let strong = before.0 & stamp.0 & STRONG;
+        Stamp(stamp.0 & !STRONG | strong | before.0 & IN_BLOCK)
+    };
     if before.block() != now.block() {
-        return MANY_BLOCKS;
+        return weakest(Stamp(now.0 | MANY_BLOCKS));
     }
     let mut flags = before.0 & MANY_BLOCKS;
-    if before.phase() == now.phase() {
-        flags |= before.0 & MANY_WARPS;
-        let same_warp = before.thread() >> 5 == now.thread() >> 5;
-        if !same_warp {
-            flags |= MANY_WARPS;
-        } else if before_at.step() == at.step() {
-            let other = if before.thread() == now.thread() { 0 } else { MANY_LANES };
-            flags |= before.0 & MANY_LANES | other;
-        }
+    if before.phase() != now.phase() {
+        let stamp = Stamp(now.0 | flags);
+        return if flags == 0 { stamp } else { weakest(stamp) };
     }
-    flags
+    flags |= before.0 & MANY_WARPS;
+    let same_warp = before.thread() >> 5 == now.thread() >> 5;
+    if !same_warp {
+        flags |= MANY_WARPS;
+    } else if before_at.step() == at.step() {
+        let other = if before.thread() == now.thread() { 0 } else { MANY_LANES };
+        flags |= before.0 & MANY_LANES | other;
+    } else if flags == 0 {
+        return now;
+    }
+    weakest(Stamp(now.0 | flags))
 }
 
 #[cfg(test)]
 mod tests {
     use super::{Accessor, At, BLOCK_BITS, EPOCHS, PC_BITS, PHASE_BITS, STEP_BITS, Stamp};
 
-    const LAST: Accessor = Accessor {
+    const LAST: Accessor<'static> = Accessor {
         epoch: EPOCHS - 1,
         block: (1 << BLOCK_BITS) - 1,
         warp: 31,
         phase: (1 << PHASE_BITS) - 1,
         step: (1 << STEP_BITS) - 1,
         pc: (1 << PC_BITS) - 1,
-        strong: false,
-        has_acquired: false,
+        strong: None,
+        order: None,
     };
 
     #[test]

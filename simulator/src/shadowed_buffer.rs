@@ -31,6 +31,8 @@ pub struct Observed {
     pub undefined_lane: Option<usize>,
     /// The first lane whose access races, and the earlier access.
     pub race: Option<(usize, EarlierAccess)>,
+    /// The same of a race that leaves the value as it was.
+    pub same_value: Option<(usize, EarlierAccess)>,
     /// The first lane that reaches outside the view.
     pub outside: Option<usize>,
 }
@@ -40,6 +42,8 @@ pub struct Observed {
 pub struct Written<'a> {
     pub values: &'a Lanes,
     pub undefined: &'a UndefinedBytes,
+    /// Whether they are what an atomic combines with the old value.
+    pub updates: bool,
 }
 
 impl ShadowedBuffer {
@@ -93,7 +97,7 @@ impl ShadowedBuffer {
         self.check_view(bytes, starts, mask, observed);
         if let Some(accessor) = accessor.filter(|_| self.data.len() <= MOST_RACED) {
             let length = self.data.len();
-            self.cells.prepare(length, bytes);
+            self.cells.prepare(length, bytes, accessor);
             for lane in lanes(mask) {
                 let start = starts[lane] as usize;
                 if holds(length, start, bytes)
@@ -127,14 +131,16 @@ impl ShadowedBuffer {
         self.check_view(bytes, starts, mask, observed);
         if let Some(accessor) = accessor.filter(|_| self.data.len() <= MOST_RACED) {
             let length = self.data.len();
-            self.cells.prepare(length, bytes);
+            self.cells.prepare(length, bytes, accessor);
             for lane in lanes(mask) {
                 let start = starts[lane] as usize;
                 if holds(length, start, bytes)
                     && let Some(earlier) = self.cells.write(start, bytes, lane, accessor)
-                    && !self.is_same(bytes, start, lane, written.values, &earlier, accessor)
                 {
-                    observed.race = observed.race.or(Some((lane, earlier)));
+                    let is_same =
+                        !written.updates && self.is_same(bytes, start, lane, written.values, &earlier, accessor);
+                    let race = if is_same { &mut observed.same_value } else { &mut observed.race };
+                    *race = race.or(Some((lane, earlier)));
                 }
             }
         }

@@ -19,6 +19,7 @@ use crate::isa::{Carry, Four, One, Three, Two};
 use crate::jitter;
 use crate::kernel::{CARRY, Inst, Op, ZERO};
 use crate::lanes::{Lanes, WARP, lanes, mask_of};
+use crate::race::{Moment, ThreadId};
 use crate::shadowed_buffer::ShadowedBuffer;
 use calls::OpenCall;
 use copies::Copies;
@@ -189,6 +190,7 @@ impl Warp {
                     machine.pc = pc as u32;
                     copies::execute(self, machine, inst, mask)?;
                 }
+                Op::Fence(scope) => access::fence(self, machine, scope, mask),
                 Op::Poll if mask & !mask_of(&registers[first]) != 0 => return Ok(Pause::Wait(State::Polls, next)),
                 Op::Poll => {}
                 Op::Param { .. } => {
@@ -224,6 +226,16 @@ impl Warp {
             }
             pc = next;
         }
+    }
+
+    /// The thread of a lane, in this block.
+    fn thread(&self, block: u32, lane: usize) -> ThreadId {
+        ThreadId { block, thread: (self.number * WARP + lane) as u32 }
+    }
+
+    /// How far its threads have come, as far as barriers say it.
+    fn moment(&self, machine: &Machine) -> Moment {
+        Moment { phase: machine.block.phase, step: self.step, time: 0 }
     }
 
     /// Whether every living thread waits at a barrier of the block.

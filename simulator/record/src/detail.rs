@@ -31,6 +31,28 @@ impl fmt::Display for How {
     }
 }
 
+/// What would have ordered two accesses that race (PTX ISA 8.7.3, 8.8).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Missing {
+    /// A fence between the access that takes the lock or reads the flag, and the later access.
+    AcquireFence,
+    /// A fence between the earlier access, and the one that releases the lock or sets the flag.
+    ReleaseFence,
+    /// A wider scope of the atomic, the flag or the fence.
+    Scope,
+}
+
+impl fmt::Display for Missing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::AcquireFence => "no fence follows the access that takes the lock or reads the flag",
+            Self::ReleaseFence => "no fence precedes the access that releases the lock or sets the flag",
+            Self::Scope => "an atomic, flag or fence between them is for one block only",
+        })
+    }
+}
+
 /// A space of addresses (PTX ISA 5.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -331,6 +353,10 @@ pub enum Note {
         /// By which thread.
         by: Thread,
     },
+    /// Why nothing orders the two accesses of a race.
+    Unordered(Missing),
+    /// Both accesses of a race leave the same value.
+    SameValue,
     /// Where an undefined value was read.
     ReadAt(Location),
     /// Where a wrong number was made.
@@ -355,6 +381,8 @@ impl fmt::Display for Note {
             Self::Allocated(moment) => write!(f, "allocated {moment}"),
             Self::Freed(moment) => write!(f, "freed {moment}"),
             Self::Other { how, at, by } => write!(f, "and {how} access {at} by {by}"),
+            Self::Unordered(missing) => write!(f, "{missing}"),
+            Self::SameValue => f.write_str("which leaves the value as it was"),
             Self::ReadAt(at) => write!(f, "read {at}"),
             Self::MadeAt(at) => write!(f, "made {at}"),
             Self::Waiting { threads, whom, at: Location { source, ptx } } => {

@@ -7,7 +7,7 @@ mod kind;
 mod place;
 mod record;
 
-pub use detail::{Assertion, Detail, How, Near, Note, Space, Whom};
+pub use detail::{Assertion, Detail, How, Missing, Near, Note, Space, Whom};
 pub use fault::Fault;
 pub use kind::{Kind, UnknownKind};
 pub use place::{Location, Moment, Place, Source, Thread};

@@ -64,7 +64,7 @@ pub(super) fn forms(table: &mut Table) {
         ("complete_tx", |old, bytes, _| BarrierObject::of(old).expect(bytes.wrapping_neg()).bits()),
     ];
     for (space_name, space) in [("", Space::Generic), (".shared", Space::Shared)] {
-        let atomic = |update| Atomic { space, bytes: 8, update, acquires: false };
+        let atomic = |update| Atomic { space, bytes: 8, update, asks: false };
         for (name, update) in updates {
             table.add(format!("mbarrier.{name}{space_name}.b64"), Action::Atomic(atomic(update)));
         }

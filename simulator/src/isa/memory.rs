@@ -54,9 +54,6 @@ pub struct Access {
     pub signed: bool,
     /// Elements: 1, 2 or 4.
     pub elements: u8,
-    /// Whether other threads may access the same bytes at the same time: volatile and ordered accesses (PTX ISA 8.4,
-    /// "strong").
-    pub strong: bool,
 }
 
 /// What an atomic makes of the old value and up to two operands.
@@ -72,7 +69,7 @@ pub struct Atomic {
     /// What it does.
     pub update: Update,
     /// Whether a thread can take a lock by it.
-    pub acquires: bool,
+    pub asks: bool,
 }
 
 const TYPES: [(&str, u8, bool); 17] = [
@@ -129,7 +126,7 @@ pub(super) fn access(name: &str) -> Option<Form> {
     let elements = take(&mut rest, &VECTORS)?;
     let suffix = rest.strip_prefix('.')?;
     let &(_, bytes, signed) = TYPES.iter().find(|(name, ..)| *name == suffix)?;
-    let access = Access { bytes, signed, elements, strong };
+    let access = Access { bytes, signed, elements };
     let action = if loads { Action::Load(space, access) } else { Action::Store(space, access) };
     Some(Form { group: ACCESSES, ..action.into() })
 }
@@ -193,8 +190,8 @@ pub(super) fn atomics(table: &mut Table) {
     ];
     for (space_name, space) in [("", Space::Generic), (".global", Space::Global), (".shared", Space::Shared)] {
         for (name, suffix, bytes, update) in updates {
-            let acquires = ["cas", "exch"].contains(&name);
-            let atomic = Atomic { space, bytes, update, acquires };
+            let asks = ["cas", "exch"].contains(&name);
+            let atomic = Atomic { space, bytes, update, asks };
             table.add(format!("atom{space_name}.{name}.{suffix}"), Action::Atomic(atomic));
         }
     }
@@ -210,9 +207,8 @@ fn add_halves(a: u64, b: u64, format: Format) -> u64 {
 }
 
 /// The name under which the table has a form of this name. A warp's accesses happen one after the other and reach memory at once. So
-/// order and scope of an atomic do not matter (PTX ISA 8.4, 8.5), those of a load or store only say that other threads may access the
-/// same bytes, and how an access is cached does not matter either (9.7.9.1, 9.7.9.2). A cluster has one block. `red` is an atomic
-/// without a result.
+/// order and scope matter to the race checker alone ([`super::Strength`]), and how an access is cached does not matter at all (9.7.9.1,
+/// 9.7.9.2). `red` is an atomic without a result.
 pub fn canonical(name: &str) -> Option<String> {
     const ORDERS: [&str; 4] = ["relaxed", "acquire", "release", "acq_rel"];
     const SCOPES: [&str; 4] = ["cta", "cluster", "gpu", "sys"];

@@ -1,6 +1,6 @@
 //! Control flow, barriers and exchange between the lanes of a warp (PTX ISA 9.7.9.6, 9.7.12, 9.7.13).
 
-use super::{Action, Table};
+use super::{Action, Scope, Table};
 use crate::lanes::{Lane, Lanes, lanes, mask_of};
 
 /// Which lane a lane reads from in `shfl.sync` (9.7.9.6).
@@ -74,20 +74,17 @@ pub(super) fn forms(table: &mut Table) {
     table.group("Barriers and lanes (9.7.9.6, 9.7.13)");
     barriers(table);
     table.add("bar.warp.sync", Action::WarpBarrier);
-    for name in [
-        "membar.cta",
-        "membar.gl",
-        "membar.sys",
-        "fence.acq_rel.gpu",
-        "fence.sc.gpu",
-        "nanosleep.u32",
-        "fence.acq_rel.cta",
-        "fence.sc.cta",
-        "fence.acq_rel.sys",
-        "fence.sc.sys",
-        "prefetch.global.L1",
-        "prefetch.global.L2",
-    ] {
+    for (scope, name) in [(Scope::Block, "cta"), (Scope::Device, "gl"), (Scope::Device, "sys")] {
+        table.add(format!("membar.{name}"), Action::Fence(scope));
+    }
+    for (scope, name) in
+        [(Scope::Block, "cta"), (Scope::Block, "cluster"), (Scope::Device, "gpu"), (Scope::Device, "sys")]
+    {
+        for order in ["sc", "acq_rel", "acquire", "release"] {
+            table.add(format!("fence.{order}.{name}"), Action::Fence(scope));
+        }
+    }
+    for name in ["nanosleep.u32", "prefetch.global.L1", "prefetch.global.L2"] {
         table.add(name, Action::Nothing);
     }
     for (name, choose) in

@@ -259,8 +259,9 @@ impl<'a> Decoder<'a> {
         let (code, starts) = lay_out(&blocks, &order, |label| targets[label as usize]);
         let entry = |label: u32| starts[targets[label as usize]] as u32;
         let functions: Vec<Callee> = self.functions.drain(..).map(|function| function.callee(entry)).collect();
-        let waits = |inst: &Inst| matches!(inst.op, Op::Barrier(_) | Op::Poll) || inst.acquires;
+        let waits = |inst: &Inst| matches!(inst.op, Op::Barrier(_) | Op::Poll) || inst.asks;
         let waits = code.iter().any(waits);
+        let orders = code.iter().any(|inst| self.orders(inst));
         let begins = |inst: &&Inst| matches!(inst.op, Op::Enter { .. });
         let blocks = code.iter().filter(begins).map(|inst| inst.source).collect();
         let shared_arrays = std::mem::take(&mut self.shared_arrays);
@@ -276,6 +277,7 @@ impl<'a> Decoder<'a> {
             shared_arrays,
             local_arrays,
             waits,
+            orders,
             blocks,
             branches: std::mem::take(&mut self.branches),
             functions,
@@ -285,5 +287,17 @@ impl<'a> Decoder<'a> {
             forms: std::mem::take(&mut self.forms).into_iter().collect(),
             assertions,
         })
+    }
+
+    /// Whether an instruction orders accesses by more than a barrier of all threads of a block or warp.
+    fn orders(&self, inst: &Inst) -> bool {
+        let is = |register: Register, value: u64| self.names.constants().contains(&(register, value));
+        match inst.op {
+            Op::Fence(_) => true,
+            // Those of a warp that name all lanes order all of them.
+            Op::WarpBarrier => !is(inst.args[0], u64::from(u32::MAX)) && !is(inst.args[0], u64::MAX),
+            Op::Barrier(barrier) => !barrier.waits || inst.args[1] != ZERO,
+            _ => inst.strength.is_some_and(|strength| strength.acquires || strength.releases),
+        }
     }
 }

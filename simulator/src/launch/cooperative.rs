@@ -24,15 +24,9 @@ pub fn run(machine: &mut Machine, warps: &mut [Warp], count: usize) -> Result<()
             if blocks[index].1 {
                 continue;
             }
-            let epoch = machine.epoch;
             std::mem::swap(&mut blocks[index].0, &mut machine.block);
             let state = round(machine, &mut warps[index * count..][..count])?;
             std::mem::swap(&mut blocks[index].0, &mut machine.block);
-            if machine.epoch != epoch {
-                // The others have not run since the barrier of the grid.
-                let others = blocks.iter_mut().enumerate().filter(|(other, _)| *other != index);
-                others.for_each(|(_, (block, _))| block.has_acquired = false);
-            }
             blocks[index].1 = matches!(state, Round::Ended);
             all_ask &= matches!(state, Round::Asks);
         }

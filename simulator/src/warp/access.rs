@@ -2,14 +2,14 @@
 //! views.
 
 use super::taint::Taint;
-use super::{GridBarrier, Machine, Stop, Warp, extend, loop_detection, stop};
+use super::{Machine, Stop, Warp, extend, loop_detection, stop};
 use crate::address_space::{AddressSpace, resolve};
-use crate::fault::{Detail, How, Kind, Near};
-use crate::isa::Space;
+use crate::fault::{Detail, How, Kind, Near, Note};
+use crate::isa::{Scope, Space};
 use crate::kernel::{Inst, Kernel, Op, Register};
 use crate::lanes::{Lanes, WARP, lanes};
 use crate::memory::AccessError;
-use crate::race::{Accessor, EPOCHS};
+use crate::race::{Accessor, EPOCHS, Order, Site};
 use crate::shadowed_buffer::{Observed, UndefinedBytes, Written};
 
 /// An access that a warp is about to make: in one space, lane by lane.
@@ -87,8 +87,9 @@ fn access_in(
         Op::Atomic { .. } => How::Atomic,
         _ => How::Access,
     };
-    let barrier = machine.grid_barrier.as_mut();
-    let at_barrier = barrier.is_some_and(|barrier| barrier.is_accessed(machine.pc, inst, space, at, mask));
+    if let Some(barrier) = &mut machine.grid_barrier {
+        barrier.accessed(machine.pc, inst, space, at, mask);
+    }
     check_access(warp, machine, inst, WarpAccess { space, bytes: bytes.into(), at, mask });
     let (kernel, memory) = (machine.kernel, &mut *machine.memory);
     let (shared, local) = (&mut machine.block.shared.data[..], &mut warp.local.data[..]);
@@ -121,9 +122,6 @@ fn access_in(
             None => Ok(()),
         },
     };
-    if at_barrier {
-        machine.update_grid_barrier();
-    }
     done.map_err(|(lane, error)| {
         let detail = Detail::Access { how, space: space.into(), bytes: bytes.into() };
         stop(error.kind, inst, 1 << lane, detail).at(error)
@@ -148,7 +146,8 @@ fn check_access(warp: &mut Warp, machine: &mut Machine, inst: &Inst, access: War
     let source = inst.args[1] as usize;
     let mut undefined = warp.taints.of(inst.args[1]).undefined;
     let changes = !changes_nothing(warp, machine, inst, access, &undefined);
-    let accessor = accessor(warp, machine, inst, access.space, changes);
+    let mut order = machine.order.take();
+    let accessor = accessor(warp, machine, inst, access.space, changes, order.as_deref());
     let mut observed = Observed::default();
     if let Op::Atomic { .. } = inst.op {
         reads(warp, machine, access, None, &mut observed);
@@ -156,7 +155,8 @@ fn check_access(warp: &mut Warp, machine: &mut Machine, inst: &Inst, access: War
         undefined.iter_mut().zip(&observed.undefined).for_each(|(own, read)| *own |= read);
     }
     let values = warp.registers[source];
-    let written = Written { values: &values, undefined: &undefined };
+    let updates = matches!(inst.op, Op::Atomic { .. });
+    let written = Written { values: &values, undefined: &undefined, updates };
     let WarpAccess { space, bytes, at, mask } = access;
     match space {
         Space::Shared | Space::Local => {
@@ -166,6 +166,10 @@ fn check_access(warp: &mut Warp, machine: &mut Machine, inst: &Inst, access: War
         }
         _ => machine.memory.writes(bytes, at, mask, written, accessor.as_ref(), &mut observed),
     }
+    if let Some(order) = &mut order {
+        follow(warp, machine, inst, access, order);
+    }
+    machine.order = order;
     report_observed(warp, machine, inst, access, &observed);
 }
 
@@ -188,16 +192,67 @@ fn check_read(warp: &mut Warp, machine: &mut Machine, inst: &Inst, access: WarpA
     // Nothing else changes what the only warp of a launch reads.
     let may_change =
         !matches!(inst.op, Op::Load { .. }) || !machine.alone && !loop_detection::reads_alone(warp, machine, inst);
-    let accessor = accessor(warp, machine, inst, access.space, may_change);
+    let mut order = machine.order.take();
+    let accessor = accessor(warp, machine, inst, access.space, may_change, order.as_deref());
     let mut observed = Observed::default();
     reads(warp, machine, access, accessor.as_ref(), &mut observed);
+    if let Some(order) = &mut order {
+        follow(warp, machine, inst, access, order);
+    }
+    machine.order = order;
     remember_undefined(warp, machine, d, access, &observed);
     report_observed(warp, machine, inst, access, &observed);
 }
 
+/// Orders the accesses of these lanes before it and those after it.
+pub fn fence(warp: &Warp, machine: &mut Machine, scope: Scope, mask: u32) {
+    let now = warp.moment(machine);
+    if let Some(order) = &mut machine.order {
+        lanes(mask).for_each(|lane| order.fence(warp.thread(machine.block.number, lane), scope, now));
+    }
+}
+
+/// Records what threads tell each other by an access.
+fn follow(warp: &Warp, machine: &Machine, inst: &Inst, access: WarpAccess, order: &mut Order) {
+    let WarpAccess { space, at, mask, .. } = access;
+    let shared_by = match space {
+        Space::Global => None,
+        Space::Shared => Some(machine.block.number),
+        _ => return,
+    };
+    let (reads, writes) = match inst.op {
+        Op::Load { .. } => (true, false),
+        Op::Store { .. } => (false, true),
+        _ => (true, true),
+    };
+    let now = warp.moment(machine);
+    for lane in lanes(mask) {
+        let (thread, site) = (warp.thread(machine.block.number, lane), Site { address: at[lane], shared_by });
+        let Some(strength) = inst.strength else {
+            if writes {
+                order.forgets(site);
+            }
+            continue;
+        };
+        if reads {
+            order.reads(thread, site, strength);
+        }
+        if writes {
+            order.writes(thread, site, strength, reads, now);
+        }
+    }
+}
+
 /// The accessor for the race checker; `None` in a thread's own memory, where nothing races. `matters`: the access is one by
 /// which threads can affect each other.
-fn accessor(warp: &Warp, machine: &mut Machine, inst: &Inst, space: Space, matters: bool) -> Option<Accessor> {
+fn accessor<'a>(
+    warp: &Warp,
+    machine: &mut Machine,
+    inst: &Inst,
+    space: Space,
+    matters: bool,
+    order: Option<&'a Order>,
+) -> Option<Accessor<'a>> {
     machine.effects += u64::from(matters);
     machine.progress += u64::from(!matches!(inst.op, Op::Load { .. }));
     let epoch = match space {
@@ -206,8 +261,6 @@ fn accessor(warp: &Warp, machine: &mut Machine, inst: &Inst, space: Space, matte
         Space::Shared => machine.block.number % (EPOCHS - 1) + 1,
         _ => return None,
     };
-    let has_acquired = machine.block.has_acquired;
-    machine.block.has_acquired |= inst.acquires && !machine.grid_barrier.as_ref().is_some_and(GridBarrier::is_asked);
     let accessor = Accessor {
         epoch,
         block: machine.block.number,
@@ -215,8 +268,8 @@ fn accessor(warp: &Warp, machine: &mut Machine, inst: &Inst, space: Space, matte
         phase: machine.block.phase,
         step: warp.step,
         pc: machine.pc,
-        strong: inst.strong,
-        has_acquired,
+        strong: inst.strength.map(|strength| strength.scope),
+        order,
     };
     Some(accessor).filter(|accessor| machine.checks.races && accessor.is_in_range())
 }
@@ -258,12 +311,15 @@ fn report_observed(
     observed: &Observed,
 ) {
     let how = if matches!(inst.op, Op::Load { .. }) { How::Read } else { How::Write };
-    if let Some((lane, earlier)) = &observed.race {
+    let same_value = observed.same_value.filter(|_| machine.checks.same_values);
+    if let Some((lane, earlier)) = &observed.race.or(same_value) {
         let before = if earlier.write { How::Write } else { How::Read };
         let detail = Detail::Race { how, earlier: before, space: space.into() };
         let mut found = stop(Kind::Race, inst, 1 << lane, detail);
         (found.address, found.near) = (Some(at[*lane]), Some(machine.describe_address(space, at[*lane])));
         found.notes.push(machine.other_side(before, earlier));
+        found.notes.extend(earlier.missing.map(Note::Unordered));
+        found.notes.extend(observed.race.is_none().then_some(Note::SameValue));
         machine.report(warp.number, found);
     }
     if let Some(lane) = observed.outside {

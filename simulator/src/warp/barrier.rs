@@ -10,6 +10,7 @@ use crate::fault::{Fault, Kind, Note, Whom};
 use crate::isa::{BlockBarrier, Reduction};
 use crate::kernel::{Inst, Op};
 use crate::lanes::{WARP, lanes, mask_of};
+use crate::race::Moment;
 
 /// Lanes of `mask` arrive at a barrier. They wait there in the state that this returns, or go on.
 pub fn arrive(
@@ -37,6 +38,10 @@ pub fn arrive(
         return Ok(Some(State::Barrier(number as u8)));
     }
     machine.block.arrived[number as usize] += counted(warp, mask);
+    let now = warp.moment(machine);
+    if let Some(order) = &mut machine.order {
+        lanes(mask).for_each(|lane| order.arrive(warp.thread(machine.block.number, lane), number as usize, now));
+    }
     Ok(None)
 }
 
@@ -122,6 +127,7 @@ pub fn complete(warps: &mut [Warp], machine: &mut Machine) -> bool {
             }
         };
         if enough {
+            order(warps, machine, number);
             let (answers, taint) = reduced(warps, machine, number);
             for warp in &mut *warps {
                 release(warp, machine, number, answers, &taint);
@@ -131,6 +137,27 @@ pub fn complete(warps: &mut [Warp], machine: &mut Machine) -> bool {
         }
     }
     any
+}
+
+/// Orders what those have done who meet at barrier `number`. If all threads of the block do, a new phase begins.
+fn order(warps: &[Warp], machine: &mut Machine, number: usize) {
+    let block = machine.block.number;
+    let all = warps.iter().all(|warp| mask_at(warp, number) == warp.live);
+    let Some(order) = machine.order.as_mut().filter(|_| !all || machine.block.arrived[number] > 0) else {
+        machine.block.phase += 1;
+        if let Some(order) = &mut machine.order {
+            order.meet(block);
+        }
+        return;
+    };
+    let phase = machine.block.phase;
+    let moment = |warp: &Warp| Moment { phase, step: warp.step, time: 0 };
+    let of_warp = |warp: &Warp| {
+        let moment = moment(warp);
+        lanes(mask_at(warp, number)).map(|lane| (warp.thread(block, lane), moment)).collect::<Vec<_>>()
+    };
+    let threads: Vec<_> = warps.iter().flat_map(of_warp).collect();
+    order.meet_some(&threads, Some(number));
 }
 
 /// What the threads that wait at a barrier learn of each other's predicates, by [`Reduction`], and whether that is undefined.

@@ -32,7 +32,10 @@ pub fn execute(warp: &mut Warp, machine: &mut Machine, inst: &Inst, mask: u32) -
             self::gather(warp, gather, inst, mask);
         }
         Op::Matrix(number) => matrix::execute(warp, machine, inst, number)?,
-        _ => release_members(warp, a, mask),
+        _ => {
+            let met = release_members(warp, a, mask);
+            order_lanes(warp, machine, a, mask, met);
+        }
     }
     Ok(None)
 }
@@ -141,14 +144,38 @@ fn lanes_are_missing(warp: &Warp, inst: &Inst, mask: u32) -> Result<bool, Stop> 
     Ok(mask != u32::MAX)
 }
 
-/// Releases the members that wait at any `bar.warp.sync`.
-fn release_members(warp: &mut Warp, members: usize, mask: u32) {
-    warp.step += 1;
+/// Releases the members that wait at any `bar.warp.sync`, and returns all who meet.
+fn release_members(warp: &mut Warp, members: usize, mask: u32) -> u32 {
     let members = lanes(mask).fold(0, |all, lane| all | warp.registers[members][lane] as u32);
+    let mut met = mask;
     for fragment in &mut warp.fragments {
         if fragment.state == State::Warp && fragment.mask & members != 0 {
             fragment.state = State::Ready;
             fragment.pc += 1;
+            met |= fragment.mask;
+        }
+    }
+    met
+}
+
+/// Orders what lanes of `met` have done who meet at the barrier of `mask`, each with those that it names. If all do, a new step begins.
+fn order_lanes(warp: &mut Warp, machine: &mut Machine, members: usize, mask: u32, met: u32) {
+    let (now, block) = (warp.moment(machine), machine.block.number);
+    let Some(order) = &mut machine.order else {
+        warp.step += 1;
+        return;
+    };
+    let mut rest = met;
+    while rest & mask != 0 {
+        let first = (rest & mask).trailing_zeros() as usize;
+        let group = rest & (warp.registers[members][first] as u32 | 1 << first);
+        rest &= !group;
+        let threads: Vec<_> = lanes(group).map(|lane| (warp.thread(block, lane), now)).collect();
+        if group == warp.live {
+            order.share(&threads);
+            warp.step += 1;
+        } else {
+            order.meet_some(&threads, None);
         }
     }
 }

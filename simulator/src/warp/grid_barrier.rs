@@ -1,18 +1,14 @@
 //! The barrier of a grid, where the blocks of a cooperative launch meet: a word in memory to which the first thread of each block
-//! adds its share, and whose highest bit it then waits to see flipped. Everything before that flip is ordered before everything
-//! that follows it.
+//! adds its share, and whose highest bit it then waits to see flipped.
 
 use crate::isa::Space;
 use crate::kernel::{Inst, Op};
 use crate::lanes::Lanes;
-use crate::memory::Memory;
 
 /// The barrier of a grid.
 #[derive(Debug)]
 pub struct GridBarrier {
     address: u64,
-    /// Whether its highest bit is set.
-    flipped: bool,
     /// The instruction by which a warp has just asked whether all have arrived.
     asked: Option<u32>,
 }
@@ -23,19 +19,13 @@ impl GridBarrier {
 
     /// That of a workspace that is all zero.
     pub fn new(workspace: u64) -> Self {
-        Self { address: workspace + 4, flipped: false, asked: None }
+        Self { address: workspace + 4, asked: None }
     }
 
-    /// Whether the access that the instruction at `pc` makes is one to the barrier. Keeps whether it asks.
-    pub(super) fn is_accessed(&mut self, pc: u32, inst: &Inst, space: Space, at: &Lanes, mask: u32) -> bool {
+    /// Keeps whether the access that the instruction at `pc` makes asks whether all blocks have arrived.
+    pub(super) fn accessed(&mut self, pc: u32, inst: &Inst, space: Space, at: &Lanes, mask: u32) {
         let is_there = space == Space::Global && at[mask.trailing_zeros() as usize] == self.address;
         self.asked = Some(pc).filter(|_| is_there && matches!(inst.op, Op::Load { .. }));
-        is_there
-    }
-
-    /// Whether the present access asks whether all blocks have arrived.
-    pub(super) fn is_asked(&self) -> bool {
-        self.asked.is_some()
     }
 
     /// Whether a jump back to `pc` is that of a loop that asks this and does nothing else.
@@ -46,11 +36,5 @@ impl GridBarrier {
     /// What follows is no longer part of such a loop.
     pub(super) fn leave(&mut self) {
         self.asked = None;
-    }
-
-    /// Whether the access that was just made completes the barrier.
-    pub(super) fn completes(&mut self, memory: &Memory) -> bool {
-        let highest = memory.bytes(self.address + 3, 1).is_ok_and(|byte| byte[0] >> 7 == 1);
-        std::mem::replace(&mut self.flipped, highest) != highest
     }
 }

@@ -77,5 +77,5 @@ fn asks_again(machine: &mut Machine, pc: usize) -> bool {
 
 /// Whether what a long loop reads stays as it is, because the warp runs alone until it ends, and asks for no news.
 pub fn reads_alone(warp: &Warp, machine: &Machine, inst: &Inst) -> bool {
-    warp.loop_detector.count >= FIRST && !machine.takes_turns && !inst.strong
+    warp.loop_detector.count >= FIRST && !machine.takes_turns && inst.strength.is_none()
 }

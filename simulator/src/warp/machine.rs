@@ -13,7 +13,7 @@ use crate::kernel::{Inst, Kernel};
 use crate::lanes::WARP;
 use crate::memory::{AccessError, Memory};
 use crate::ptx::{Module, Source};
-use crate::race::{EPOCHS, EarlierAccess};
+use crate::race::{EPOCHS, EarlierAccess, Order};
 use crate::shadowed_buffer::ShadowedBuffer;
 
 /// How many barriers a block has.
@@ -55,8 +55,6 @@ pub struct Block {
     pub phase: u32,
     /// How many threads have arrived at each of its barriers without waiting there.
     pub arrived: [u32; BARRIERS],
-    /// Whether it has read a lock or flag.
-    pub has_acquired: bool,
 }
 
 impl Block {
@@ -70,7 +68,7 @@ impl Block {
             // Shared memory counts blocks as epochs, which begin anew here.
             self.shared.cells.clear();
         }
-        (self.phase, self.arrived, self.has_acquired) = (0, [0; BARRIERS], false);
+        (self.phase, self.arrived) = (0, [0; BARRIERS]);
     }
 }
 
@@ -87,6 +85,8 @@ pub struct Machine<'a> {
     pub pc: u32,
     /// The launch's number.
     pub epoch: u32,
+    /// What orders accesses beyond barriers of whole blocks and warps, if the kernel has such means and races are checked.
+    pub order: Option<Box<Order>>,
     /// The barrier of the grid, if the launch is cooperative.
     pub grid_barrier: Option<GridBarrier>,
     /// Whether the launch has one warp.
@@ -143,6 +143,7 @@ impl<'a> Machine<'a> {
             block: Block::default(),
             pc: 0,
             epoch,
+            order: (kernel.orders && config.checks.races).then(Box::default),
             grid_barrier: workspace.map(GridBarrier::new),
             alone: launch.warps() == 1 && launch.blocks() == 1,
             takes_turns,
@@ -193,16 +194,6 @@ impl<'a> Machine<'a> {
     pub fn time(&mut self) -> u64 {
         self.clock_reads += 1;
         self.executed() + self.clock_reads
-    }
-
-    /// Begins a new epoch if the access that was just made completes the barrier of the grid: everything before is ordered before
-    /// everything that follows.
-    pub fn update_grid_barrier(&mut self) {
-        if self.grid_barrier.as_mut().is_some_and(|barrier| barrier.completes(self.memory)) {
-            self.epoch = self.memory.next_epoch();
-            // What it learned orders it after accesses that all are before this.
-            self.block.has_acquired = false;
-        }
     }
 
     /// Keeps a report that ends nothing, once for each line.

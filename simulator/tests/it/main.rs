@@ -18,6 +18,7 @@ mod matrices;
 mod memory;
 mod mutation;
 mod oracle;
+mod ordering;
 mod passes;
 mod pretended;
 mod print;

@@ -31,8 +31,8 @@ impl<'a> Decoder<'a> {
             Action::Shuffle(choose) => compute(Op::Shuffle(choose), 4),
             Action::Gather(gather) => compute(Op::Gather(gather), 2),
             Action::ActiveMask => compute(Op::ActiveMask, 0),
-            Action::Load(space, access) => self.load(space, access, operands, source),
-            Action::Store(space, access) => self.store(space, access, operands, source),
+            Action::Load(space, access) => self.load(space, access, opcode, operands, source),
+            Action::Store(space, access) => self.store(space, access, opcode, operands, source),
             Action::Atomic(atomic) => self.atomic(atomic, opcode, operands, source),
             Action::Matrix(what) => self.matrix(what, operands, source),
             Action::CopyAsync => self.copy_async(operands, source),
@@ -47,6 +47,10 @@ impl<'a> Decoder<'a> {
                 let [mask] = operands else { return Err(format!("{opcode} with these operands")) };
                 let args = [self.value(mask)?, ZERO, ZERO, ZERO];
                 self.push(Inst { args, source, ..Inst::new(Op::WarpBarrier) });
+                Ok(())
+            }
+            Action::Fence(scope) => {
+                self.push(Inst { source, ..Inst::new(Op::Fence(scope)) });
                 Ok(())
             }
             Action::Barrier(barrier) => self.barrier(barrier, operands, source),

@@ -1,7 +1,7 @@
 //! Decodes what accesses memory: loads, stores and atomics, copies that end later, tests of barrier objects, and matrices.
 
 use super::Decoder;
-use crate::isa::{Access, Atomic, BarrierObject, Matrix, Space, TaintRule};
+use crate::isa::{Access, Atomic, BarrierObject, Matrix, Scope, Space, Strength, TaintRule};
 use crate::kernel::names::Binding;
 use crate::kernel::{FRAME, Inst, MatrixInst, Op, Register, SINK, ZERO};
 use crate::ptx::{Operand, Source};
@@ -11,6 +11,7 @@ impl<'a> Decoder<'a> {
         &mut self,
         space: Space,
         access: Access,
+        opcode: &str,
         operands: &[Operand<'a>],
         source: Source,
     ) -> Result<(), String> {
@@ -35,8 +36,8 @@ impl<'a> Decoder<'a> {
                 Space::Param => Op::Param { bytes: access.bytes, signed: access.signed },
                 _ => Op::Load { space, bytes: access.bytes, signed: access.signed },
             };
-            let (args, strong) = ([address, ZERO, ZERO, ZERO], access.strong);
-            self.push(Inst { d, args, offset, source, strong, acquires: strong, ..Inst::new(what) });
+            let (args, strength) = ([address, ZERO, ZERO, ZERO], Strength::of(opcode));
+            self.push(Inst { d, args, offset, source, strength, asks: strength.is_some(), ..Inst::new(what) });
         }
         Ok(())
     }
@@ -125,6 +126,7 @@ impl<'a> Decoder<'a> {
         &mut self,
         space: Space,
         access: Access,
+        opcode: &str,
         operands: &[Operand<'a>],
         source: Source,
     ) -> Result<(), String> {
@@ -147,7 +149,7 @@ impl<'a> Decoder<'a> {
             let args = [address, self.value(from)?, ZERO, ZERO];
             let offset = offset + place as i64 * i64::from(access.bytes);
             let what = Op::Store { space, bytes: access.bytes };
-            self.push(Inst { args, offset, source, strong: access.strong, ..Inst::new(what) });
+            self.push(Inst { args, offset, source, strength: Strength::of(opcode), ..Inst::new(what) });
         }
         Ok(())
     }
@@ -155,7 +157,7 @@ impl<'a> Decoder<'a> {
     /// `[d,] [address] [, operand [, other operand]]`. An arrival at a barrier object counts once if no operand says otherwise.
     pub(super) fn atomic(
         &mut self,
-        Atomic { space, bytes, update, acquires }: Atomic,
+        Atomic { space, bytes, update, asks }: Atomic,
         opcode: &str,
         operands: &[Operand<'a>],
         source: Source,
@@ -173,7 +175,8 @@ impl<'a> Decoder<'a> {
             *arg = self.value(operand)?;
         }
         let what = Op::Atomic { space, bytes, update };
-        self.push(Inst { d, args, offset: *offset, source, strong: true, acquires, ..Inst::new(what) });
+        let strength = Strength::of(opcode);
+        self.push(Inst { d, args, offset: *offset, source, strength, asks, ..Inst::new(what) });
         Ok(())
     }
 
@@ -273,7 +276,8 @@ impl<'a> Decoder<'a> {
         let d = self.names.fresh();
         let load = Op::Load { space, bytes: 8, signed: false };
         let args = [base, ZERO, ZERO, ZERO];
-        self.push(Inst { d, args, offset: *offset, source, strong: true, acquires: true, ..Inst::new(load) });
+        let strength = Some(Strength { scope: Scope::Block, acquires: true, releases: false });
+        self.push(Inst { d, args, offset: *offset, source, strength, asks: true, ..Inst::new(load) });
         // The top bit of an object's state is its phase's parity.
         let (top, one) = (self.names.constant(63), self.names.constant(1));
         let present = self.emit("shr.u64", [d, top], source);
