@@ -152,6 +152,10 @@ fn watched(command: &mut Command, home: &Home, session: &Session) {
     if std::env::var_os("SNUFFER_SIM_BUDGET").is_none() {
         command.env("SNUFFER_SIM_BUDGET", BUDGET);
     }
+    // One run shows all that a kernel does wrong.
+    if std::env::var_os("SNUFFER_SIM_AFTER_FAULT").is_none() {
+        command.env("SNUFFER_SIM_AFTER_FAULT", "continue");
+    }
     command.env("SNUFFER_SIM_CHECKS", checks).env("SNUFFER_SIM_DEVICES", devices.to_string());
     // That is the user's choice among GPUs.
     command.env_remove("CUDA_VISIBLE_DEVICES");

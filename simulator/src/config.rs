@@ -17,6 +17,9 @@ pub struct Config {
     pub budget: u64,
     /// The optional checks. Bounds and lifetime of memory are always checked.
     pub checks: Checks,
+    /// Goes on after an access that fails, without it: a launch shows all that it does wrong, and ends with its first fault. Without
+    /// this it ends there.
+    pub goes_on: bool,
     /// Behaves as a GPU does: allocations share mapped pages, where any access succeeds, arrays of shared and local memory
     /// have no bounds of their own, and what never ends is not ended.
     pub hardware: bool,
@@ -112,6 +115,7 @@ impl Default for Config {
             multiprocessors: 2,
             budget: 200_000_000,
             checks: Checks::default(),
+            goes_on: false,
             hardware: false,
             jitter: None,
             jitter_varies: false,

@@ -55,8 +55,7 @@ pub fn run(
             block(&mut machine, warps)
         })
     };
-    machine.end();
-    ended
+    machine.end(ended)
 }
 
 /// Runs the present block.

@@ -80,7 +80,6 @@ fn access_in(
     at: &Lanes,
     mask: u32,
 ) -> Result<(), Stop> {
-    let [_, b, c, _] = inst.args.map(|arg| arg as usize);
     let how = match inst.op {
         Op::Load { .. } => How::Read,
         Op::Store { .. } => How::Write,
@@ -91,10 +90,34 @@ fn access_in(
         barrier.accessed(machine.pc, inst, space, at, mask);
     }
     check_access(warp, machine, inst, WarpAccess { space, bytes: bytes.into(), at, mask });
+    let mut rest = mask;
+    while let Err((lane, error)) = perform(warp, machine, inst, (space, bytes), at, rest) {
+        let detail = Detail::Access { how, space: space.into(), bytes: bytes.into() };
+        let found = stop(error.kind, inst, 1 << lane, detail).at(error);
+        machine.fails(warp.number, found)?;
+        // The lanes of an atomic take turns, and those before have had theirs.
+        rest &= if let Op::Atomic { .. } = inst.op { !(u32::MAX >> (WARP - 1 - lane)) } else { !(1 << lane) };
+        if let Op::Load { .. } | Op::Atomic { .. } = inst.op {
+            warp.registers[inst.d as usize][lane] = 0;
+        }
+    }
+    Ok(())
+}
+
+/// Makes an access; if it fails, the first lane whose own does.
+fn perform(
+    warp: &mut Warp,
+    machine: &mut Machine,
+    inst: &Inst,
+    (space, bytes): (Space, u8),
+    at: &Lanes,
+    mask: u32,
+) -> Result<(), (usize, AccessError)> {
+    let [_, b, c, _] = inst.args.map(|arg| arg as usize);
     let (kernel, memory) = (machine.kernel, &mut *machine.memory);
     let (shared, local) = (&mut machine.block.shared.data[..], &mut warp.local.data[..]);
     let mut address_space = AddressSpace { space, kernel, memory, shared, local };
-    let done = match inst.op {
+    match inst.op {
         Op::Load { signed, .. } => {
             let d = &mut warp.registers[inst.d as usize];
             let read = address_space.load(bytes, at, mask, d);
@@ -121,11 +144,7 @@ fn access_in(
             }
             None => Ok(()),
         },
-    };
-    done.map_err(|(lane, error)| {
-        let detail = Detail::Access { how, space: space.into(), bytes: bytes.into() };
-        stop(error.kind, inst, 1 << lane, detail).at(error)
-    })
+    }
 }
 
 /// An address plus its offset. An address of shared or local memory may be in a register of 32 bits, and wraps there.

@@ -9,7 +9,7 @@ use crate::effort::Effort;
 use crate::fault::{Detail, Fault, How, Kind, Location, Near, Note, Place, Thread};
 use crate::grid::{Launch, coordinates};
 use crate::isa::Space;
-use crate::kernel::{Inst, Kernel};
+use crate::kernel::{Inst, Kernel, Op};
 use crate::lanes::WARP;
 use crate::memory::{AccessError, Memory};
 use crate::ptx::{Module, Source};
@@ -108,6 +108,9 @@ pub struct Machine<'a> {
     clock_reads: u64,
     counters: &'a mut Counters,
     effort: &'a mut Effort,
+    /// Whether the launch goes on after an access that fails, and the first that did.
+    goes_on: bool,
+    first_fault: Option<Fault>,
     /// Reports that do not end the launch.
     pub reports: &'a mut Vec<Fault>,
     /// What the threads have printed.
@@ -154,6 +157,8 @@ impl<'a> Machine<'a> {
             budget: allowed,
             longest: 0,
             clock_reads: 0,
+            goes_on: config.goes_on,
+            first_fault: None,
             counters,
             effort,
             reports,
@@ -184,10 +189,27 @@ impl<'a> Machine<'a> {
         self.allowed - self.budget
     }
 
-    /// Ends the launch: adds what it did to what its device has done.
-    pub fn end(self) {
+    /// Ends the launch: adds what it did to what its device has done. Its fault is the first; what followed it is reported.
+    pub fn end(self, ended: Result<(), Fault>) -> Result<(), Fault> {
         let executed = self.executed();
         self.effort.add(&self.kernel.name, executed, self.longest);
+        let Some(first) = self.first_fault else { return ended };
+        self.reports.extend(ended.err());
+        Err(first)
+    }
+
+    /// Keeps a fault and goes on, or ends the launch with it.
+    pub fn fails(&mut self, warp: usize, found: Stop) -> Result<(), Stop> {
+        // The parts of a matrix are one access.
+        if !self.goes_on || matches!(self.kernel.code[self.pc as usize].op, Op::Matrix(_)) {
+            return Err(found);
+        }
+        match &self.first_fault {
+            None => self.first_fault = Some(self.fault(warp, found)),
+            Some(first) if first.place.ptx == Some(found.source.ptx) => {}
+            Some(_) => self.report(warp, found),
+        }
+        Ok(())
     }
 
     /// The time, in warp instructions: later whenever somebody asks.

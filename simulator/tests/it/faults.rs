@@ -3,7 +3,7 @@
 
 use simulator::{Config, Device, Fault, Kind};
 
-use crate::machine::{Shape, device, launch, upload};
+use crate::machine::{HEADER, Shape, device, launch, upload, words};
 use crate::passes::{files, folder};
 
 /// The texts of all kernels that fail.
@@ -14,7 +14,11 @@ pub fn texts() -> impl Iterator<Item = String> {
 /// What is printed about a kernel of two blocks of 64 threads and 128 bytes of dynamic shared memory, with three pointers:
 /// to 256 bytes, to 64 freed bytes, and to 64 bytes that were never written.
 fn said(text: &str, kernel: &str) -> Vec<Fault> {
-    let mut device = device();
+    said_by(device(), text, kernel)
+}
+
+/// The same on this device.
+fn said_by(mut device: Device, text: &str, kernel: &str) -> Vec<Fault> {
     let live = upload(&mut device, &[1; 256]);
     let freed = upload(&mut device, &[1; 64]);
     device.free(freed).expect("allocated");
@@ -49,6 +53,55 @@ fn every_fault_is_diagnosed_to_the_letter() {
         assert_eq!(said, expected, "{file}");
     }
     assert!(files.len() >= 50, "only {} faults", files.len());
+}
+
+/// A device that goes on after an access that fails.
+fn going_on() -> Device {
+    Device::new(0, &Config { budget: 1_000_000, goes_on: true, ..Config::default() })
+}
+
+#[test]
+fn a_launch_that_goes_on_after_a_fault_says_the_same_and_more() {
+    for (file, text) in files("fail") {
+        let (mut more, until_fault) = (said_by(going_on(), &text, "k"), said(&text, "k"));
+        if more.len() > until_fault.len() {
+            // The fault with which the launch ends comes last.
+            let last = more.pop().expect("some");
+            more.insert(until_fault.len() - 1, last);
+        }
+        assert_eq!(more[..until_fault.len()], until_fault, "{file}");
+    }
+}
+
+#[test]
+fn an_access_that_fails_is_left_out_and_what_follows_is_checked() {
+    let text = format!(
+        "{HEADER}.visible .entry k(.param .u64 data)
+{{
+    .reg .b32 %r<9>;
+    .reg .b64 %rd<4>;
+    ld.param.u64 %rd0, [data];
+    mov.u32 %r0, %tid.x;
+    mul.wide.u32 %rd1, %r0, 4;
+    add.u64 %rd1, %rd1, %rd0;
+    atom.global.add.u32 %r1, [%rd1], 1;
+    ld.global.u32 %r2, [%rd1];
+    add.u32 %r2, %r2, 5;
+    st.global.u32 [%rd1], %r2;
+    st.global.u32 [%rd0], %r0;
+    ret;
+}}
+"
+    );
+    let mut device = going_on();
+    let data = upload(&mut device, &[0; 16]);
+    let ended = launch(&mut device, &text, "k", Shape::line(1, 8), data.to_le_bytes().to_vec());
+    let (first, said) = (ended.expect_err("four threads too many"), device.reports());
+    assert_eq!((first.kind, first.place.ptx), (Kind::OutOfBounds, Some(12)));
+    let kinds: Vec<_> = said.iter().map(|fault| (fault.kind, fault.place.ptx)).collect();
+    let bounds = |line| (Kind::OutOfBounds, Some(line));
+    assert_eq!(kinds, [bounds(13), bounds(15), (Kind::Race, Some(16))]);
+    assert_eq!(words(device.bytes(data, 16).expect("allocated"))[1..], [6, 6, 6]);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //!
 //! `SNUFFER_SIM_DEVICES` (0 to 8), `_MEMORY` (MiB of each), `_CAPABILITY` (like 9.0), `_SMS` (multiprocessors),
 //! `_HELD` (MiB of that which another program holds), `_WEDGE` (a device that stops answering), `_BUDGET` (warp instructions of
-//! a launch), `_CHECKS` (which checkers run), `_JITTER` (a seed by which what the ISA leaves open is decided, with `..` another
+//! a launch), `_AFTER_FAULT` (stop or continue), `_CHECKS` (which checkers run), `_JITTER` (a seed by which what the ISA leaves open is decided, with `..` another
 //! for each launch), `_PRETEND` (from how many MiB on an allocation is pretended), `_PROBES` (elements of those that the program
 //! reads), `_MUTATE` (a change to a kernel), `_DELIVERY` (of faults: late, next, immediate), `_FAIL` (a call that fails),
 //! `_KERNELS` (a folder of PTX in place of the program's). `_COVERAGE`, `_REPORTS`, `_TIME` and `_TRACE` name files: see
@@ -101,6 +101,7 @@ pub fn settings(read: impl Fn(&str) -> Option<String>) -> Result<Settings, Strin
         } else {
             default.checks
         }),
+        goes_on: of.get("SNUFFER_SIM_AFTER_FAULT", after_fault)?.unwrap_or(default.goes_on),
         hardware,
         jitter,
         jitter_varies: jitter_varies.unwrap_or(false),
@@ -134,6 +135,14 @@ fn delivery(text: &str) -> Result<Delivery, String> {
         "next" => Ok(Delivery::Next),
         "immediate" => Ok(Delivery::Immediate),
         _ => Err("must be late, next or immediate".to_string()),
+    }
+}
+
+fn after_fault(text: &str) -> Result<bool, String> {
+    match text {
+        "stop" => Ok(false),
+        "continue" => Ok(true),
+        _ => Err("must be stop or continue".to_string()),
     }
 }
 
@@ -177,6 +186,7 @@ mod tests {
         assert!(with("SNUFFER_SIM_JITTER", "5..").unwrap().config.jitter_varies);
         assert_eq!(with("SNUFFER_SIM_PRETEND", "3").unwrap().config.pretend, Some(3 << 20));
         assert_eq!(with("SNUFFER_SIM_PROBES", "0,4294967296").unwrap().config.probes, [0, 1 << 32]);
+        assert!(with("SNUFFER_SIM_AFTER_FAULT", "continue").unwrap().config.goes_on);
         assert!(!with("SNUFFER_SIM_CHECKS", "initialization,races").unwrap().config.checks.loops);
         assert_eq!(with("SNUFFER_SIM_DELIVERY", "immediate").unwrap().delivery, Delivery::Immediate);
         assert_eq!(with("SNUFFER_SIM_FAIL", "allocation:3").unwrap().injection.unwrap().code, 2);
@@ -193,6 +203,7 @@ mod tests {
             ("SNUFFER_SIM_MEMORY", "2GiB"),
             ("SNUFFER_SIM_CAPABILITY", "90"),
             ("SNUFFER_SIM_BUDGET", "0"),
+            ("SNUFFER_SIM_AFTER_FAULT", "ignore"),
             ("SNUFFER_SIM_CHECKS", "races,bounds"),
             ("SNUFFER_SIM_JITTER", "some"),
             ("SNUFFER_SIM_MUTATE", "uadd_f32"),
