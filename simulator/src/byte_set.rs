@@ -2,7 +2,7 @@
 //! are in the set and some are not.
 
 /// A set of bytes among `length`.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub struct ByteSet {
     length: usize,
     count: usize,

@@ -17,6 +17,8 @@ pub struct Config {
     pub budget: u64,
     /// The optional checks. Bounds and lifetime of memory are always checked.
     pub checks: Checks,
+    /// In how many orders a launch runs whose course may depend on the order of its threads.
+    pub orders: u64,
     /// Goes on after an access that fails, without it: a launch shows all that it does wrong, and ends with its first fault. Without
     /// this it ends there.
     pub goes_on: bool,
@@ -115,6 +117,7 @@ impl Default for Config {
             multiprocessors: 2,
             budget: 200_000_000,
             checks: Checks::default(),
+            orders: 1,
             goes_on: false,
             hardware: false,
             jitter: None,

@@ -282,8 +282,7 @@ impl Device {
         let decoded = self.decode(number, function);
         let function = &mut self.functions[function.0];
         if let Ok(kernel) = &decoded {
-            function.counters.blocks = vec![0; kernel.blocks.len()];
-            function.counters.branches = vec![[0; 2]; kernel.branches.len()];
+            function.counters = Counters::of(kernel);
         }
         function.kernel = Some(decoded.clone());
         decoded

@@ -1,6 +1,7 @@
 //! Runs a launch: one block after the other, each warp until it ends or waits.
 
 mod cooperative;
+mod orders;
 mod sample;
 
 use crate::config::Config;
@@ -12,13 +13,16 @@ use crate::lanes::{Lanes, WARP};
 use crate::warp::{Machine, Resources, Warp, complete, deadlock, report_divergence};
 use std::sync::Arc;
 
+pub use orders::run;
+
 /// Runs `kernel` to its end or first fault, on these register files. A cooperative launch has a `workspace`, where its blocks meet.
-pub fn run(
+fn once(
     kernel: &Arc<Kernel>,
     launch: &Launch,
     config: &Config,
     warps: &mut Vec<Warp>,
     workspace: Option<u64>,
+    epoch: u32,
     resources: Resources,
 ) -> Result<(), Fault> {
     let is_sampled = resources.memory.has_pretended(&launch.params);
@@ -37,7 +41,7 @@ pub fn run(
         warp.track(config.checks);
     }
     let takes_turns = kernel.waits && files > 1;
-    let mut machine = Machine::new(kernel, launch, config, workspace, takes_turns, resources);
+    let mut machine = Machine::new(kernel, launch, config, workspace, takes_turns, epoch, resources);
     let ended = if together {
         cooperative::run(&mut machine, warps, count)
     } else if is_sampled {
@@ -47,7 +51,8 @@ pub fn run(
             block(machine, warps)
         })
     } else {
-        (0..launch.blocks()).try_for_each(|number| {
+        (0..launch.blocks()).try_for_each(|turn| {
+            let number = jitter::scheduled_block(turn, launch.blocks());
             machine.block.begin(kernel, launch, number, config.checks);
             if let Some(order) = &mut machine.order {
                 order.end_blocks();

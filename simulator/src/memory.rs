@@ -5,6 +5,7 @@ mod lanes;
 mod managed;
 mod pages;
 mod pretended;
+mod snapshot;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -111,6 +112,11 @@ impl Memory {
     /// on.
     pub fn begin(&mut self, kernel: &Arc<Kernel>) -> u32 {
         self.now.launch(kernel);
+        self.begin_again()
+    }
+
+    /// Begins a launch that runs once more, and returns its number.
+    pub fn begin_again(&mut self) -> u32 {
         self.epoch += 1;
         if self.epoch == EPOCHS {
             self.epoch = 1;

@@ -157,14 +157,14 @@ pub struct EarlierAccess {
 #[derive(Debug, Default)]
 pub struct Cells {
     shift: u32,
-    cells: Vec<Cell>,
+    packed: Vec<Cell>,
     exact: ExactCells,
 }
 
 impl Cells {
     /// Forgets all accesses.
     pub fn clear(&mut self) {
-        self.cells.clear();
+        self.packed.clear();
         self.exact.clear();
     }
 
@@ -175,25 +175,25 @@ impl Cells {
             return self.exact.prepare(length, bytes);
         }
         let shift = bytes.trailing_zeros();
-        if self.cells.len() << self.shift < length || shift < self.shift {
+        if self.packed.len() << self.shift < length || shift < self.shift {
             self.make(length, shift);
         }
     }
 
     #[cold]
     fn make(&mut self, length: usize, shift: u32) {
-        if self.cells.is_empty() {
+        if self.packed.is_empty() {
             self.shift = shift;
         }
         let shift = shift.min(self.shift);
         let parts = 1 << (self.shift - shift);
         if parts > 1 {
-            self.cells = self.cells.iter().flat_map(|&cell| std::iter::repeat_n(cell, parts)).collect();
+            self.packed = self.packed.iter().flat_map(|&cell| std::iter::repeat_n(cell, parts)).collect();
             self.shift = shift;
         }
         let count = length.div_ceil(1 << shift);
-        if self.cells.len() < count {
-            self.cells.resize(count, Cell::default());
+        if self.packed.len() < count {
+            self.packed.resize(count, Cell::default());
         }
     }
 
@@ -205,7 +205,7 @@ impl Cells {
         }
         let (now, at) = (Stamp::new(accessor, lane), At::new(accessor));
         let mut race = None;
-        for cell in &mut self.cells[start >> self.shift..(start + bytes).div_ceil(1 << self.shift)] {
+        for cell in &mut self.packed[start >> self.shift..(start + bytes).div_ceil(1 << self.shift)] {
             if cell.write.epoch() == now.epoch() && unordered(cell.write, cell.write_at, now, at) {
                 race = Some(earlier(true, cell.write, cell.write_at, now));
             }
@@ -222,7 +222,7 @@ impl Cells {
         }
         let (now, at) = (Stamp::new(accessor, lane), At::new(accessor));
         let mut race = None;
-        for cell in &mut self.cells[start >> self.shift..(start + bytes).div_ceil(1 << self.shift)] {
+        for cell in &mut self.packed[start >> self.shift..(start + bytes).div_ceil(1 << self.shift)] {
             if cell.read.epoch() == now.epoch() && unread(cell.read, cell.read_at, now, at) {
                 race = Some(earlier(false, cell.read, cell.read_at, now));
             }

@@ -15,7 +15,7 @@ use super::block_layout::{Item, lay_out, reverse_post_order, split};
 use super::condition::{Origins, edges};
 use super::names::{Binding, Names, offsets};
 use super::{Callee, Inst, Kernel, MatrixInst, Op, Register, ZERO};
-use crate::isa::{self, Action, Two};
+use crate::isa::{self, Action, Scope, Strength, TaintRule, Two};
 use crate::ptx::{self, Function, Module, Operand, Source, Statement, Text};
 
 /// How deep device functions are inlined.
@@ -256,9 +256,10 @@ impl<'a> Decoder<'a> {
             order.extend(reverse_post_order(&blocks, targets[function.entry as usize]));
         }
         let assertions = if self.assertions > 0 { edges(&self.origins, &blocks, &order) } else { Vec::new() };
-        let (code, starts) = lay_out(&blocks, &order, |label| targets[label as usize]);
+        let (mut code, starts) = lay_out(&blocks, &order, |label| targets[label as usize]);
         let entry = |label: u32| starts[targets[label as usize]] as u32;
         let functions: Vec<Callee> = self.functions.drain(..).map(|function| function.callee(entry)).collect();
+        mark_guesses(&mut code);
         let waits = |inst: &Inst| matches!(inst.op, Op::Barrier(_) | Op::Poll) || inst.asks;
         let waits = code.iter().any(waits);
         let orders = code.iter().any(|inst| self.orders(inst));
@@ -300,4 +301,34 @@ impl<'a> Decoder<'a> {
             _ => inst.strength.is_some_and(|strength| strength.acquires || strength.releases),
         }
     }
+}
+
+/// Makes the loads relaxed with which a loop around a compare and swap begins: such a load may return anything, as the swap that follows
+/// fails unless it was right. It has the address of the swap, and what it loads is compared.
+fn mark_guesses(code: &mut [Inst]) {
+    let swaps = code.iter().filter(|inst| matches!(inst.op, Op::Atomic { .. }) && inst.asks && inst.args[2] != ZERO);
+    let swaps: Vec<_> = swaps.map(|swap| (swap.args[0], swap.offset, sources(code, swap.args[1]))).collect();
+    for inst in code.iter_mut().filter(|inst| matches!(inst.op, Op::Load { .. }) && inst.strength.is_none()) {
+        let guesses = |(base, offset, compared): &(Register, i64, Vec<Register>)| {
+            (*base, *offset) == (inst.args[0], inst.offset) && compared.contains(&inst.d)
+        };
+        if swaps.iter().any(guesses) {
+            inst.strength = Some(Strength { scope: Scope::Device, acquires: false, releases: false });
+        }
+    }
+}
+
+/// The registers of which one is a copy.
+fn sources(code: &[Inst], register: Register) -> Vec<Register> {
+    let mut found = vec![register];
+    let mut place = 0;
+    while let Some(&copy) = found.get(place) {
+        for inst in code.iter().filter(|inst| inst.d == copy && matches!(inst.taint_rule, TaintRule::Bytes(_))) {
+            if !found.contains(&inst.args[0]) {
+                found.push(inst.args[0]);
+            }
+        }
+        place += 1;
+    }
+    found
 }

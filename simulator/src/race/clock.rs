@@ -1,6 +1,7 @@
 //! Vector clocks (Lamport, "Time, clocks, and the ordering of events"; Mattern, "Virtual time and global states"), kept sparse: the
 //! accesses of other threads that a thread knows to have happened before.
 
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 /// A thread of a launch.
@@ -82,22 +83,13 @@ impl Clock {
         let mut merged = Vec::with_capacity(self.0.len() + others.len());
         let (mut own, mut others) = (self.0.iter().copied().peekable(), others.iter().copied().peekable());
         while let (Some((mine, bound)), Some((theirs, other))) = (own.peek(), others.peek()) {
-            merged.push((
-                *mine.min(theirs),
-                if mine == theirs {
-                    *bound.max(other)
-                } else if mine < theirs {
-                    *bound
-                } else {
-                    *other
-                },
-            ));
-            let (next, same) = (mine < theirs, mine == theirs);
-            if next || same {
-                own.next();
-            }
-            if !next {
-                others.next();
+            match mine.cmp(theirs) {
+                Ordering::Less => merged.extend(own.next()),
+                Ordering::Greater => merged.extend(others.next()),
+                Ordering::Equal => {
+                    merged.push((*mine, *bound.max(other)));
+                    (own.next(), others.next());
+                }
             }
         }
         merged.extend(own.chain(others));

@@ -30,30 +30,30 @@ struct Cell {
 #[derive(Debug, Default)]
 pub struct ExactCells {
     shift: u32,
-    cells: Vec<Cell>,
+    marked: Vec<Cell>,
 }
 
 impl ExactCells {
     /// Forgets all accesses.
     pub fn clear(&mut self) {
-        self.cells = Vec::new();
+        self.marked = Vec::new();
     }
 
     /// Makes cells of at most `bytes` for `length` bytes.
     pub fn prepare(&mut self, length: usize, bytes: usize) {
         let wanted = bytes.trailing_zeros();
-        if self.cells.is_empty() {
+        if self.marked.is_empty() {
             self.shift = wanted;
         }
         let shift = wanted.min(self.shift);
         if shift < self.shift {
             let parts = 1 << (self.shift - shift);
-            self.cells = self.cells.drain(..).flat_map(|cell| std::iter::repeat_n(cell, parts)).collect();
+            self.marked = self.marked.drain(..).flat_map(|cell| std::iter::repeat_n(cell, parts)).collect();
             self.shift = shift;
         }
         let count = length.div_ceil(1 << shift);
-        if self.cells.len() < count {
-            self.cells.resize(count, Cell::default());
+        if self.marked.len() < count {
+            self.marked.resize(count, Cell::default());
         }
     }
 
@@ -68,7 +68,7 @@ impl ExactCells {
     ) -> Option<EarlierAccess> {
         let now = Mark::new(accessor, lane, order);
         let mut race = None;
-        for cell in &mut self.cells[start >> self.shift..(start + bytes).div_ceil(1 << self.shift)] {
+        for cell in &mut self.marked[start >> self.shift..(start + bytes).div_ceil(1 << self.shift)] {
             race = race.or_else(|| cell.write.as_ref().and_then(|write| write.races(&now, true, order)));
             cell.reads.retain(|read| {
                 read.epoch == now.epoch && (read.by != now.by || now.strong.is_some() && read.strong.is_none())
@@ -92,7 +92,7 @@ impl ExactCells {
     ) -> Option<EarlierAccess> {
         let now = Mark::new(accessor, lane, order);
         let mut race = None;
-        for cell in &mut self.cells[start >> self.shift..(start + bytes).div_ceil(1 << self.shift)] {
+        for cell in &mut self.marked[start >> self.shift..(start + bytes).div_ceil(1 << self.shift)] {
             race = race
                 .or_else(|| cell.write.as_ref().and_then(|write| write.races(&now, true, order)))
                 .or_else(|| cell.reads.iter().find_map(|read| read.races(&now, false, order)));

@@ -30,6 +30,13 @@ pub struct Counters {
     pub branches: Vec<[u64; 2]>,
 }
 
+impl Counters {
+    /// Those of a kernel that was not launched.
+    pub fn of(kernel: &Kernel) -> Self {
+        Self { launches: 0, blocks: vec![0; kernel.blocks.len()], branches: vec![[0; 2]; kernel.branches.len()] }
+    }
+}
+
 /// The parts of a device that a launch uses.
 pub struct Resources<'a> {
     pub counters: &'a mut Counters,
@@ -133,10 +140,11 @@ impl<'a> Machine<'a> {
         config: &Config,
         workspace: Option<u64>,
         takes_turns: bool,
+        epoch: u32,
         Resources { counters, memory, module, effort, reports, printed }: Resources<'a>,
     ) -> Self {
         counters.launches += 1;
-        let (epoch, allowed) = (memory.begin(kernel), budget(config.budget, launch));
+        let allowed = budget(config.budget, launch);
         Self {
             kernel,
             launch,

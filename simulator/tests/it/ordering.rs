@@ -311,3 +311,64 @@ fn accesses_that_leave_the_value_as_it_was_are_reported_on_request() {
     }
     assert_eq!(said("all,same-values", write, "ld.global.u32 %r1, [%rd0+4];\n", true), Vec::new());
 }
+
+#[test]
+fn a_load_with_which_a_loop_of_compare_and_swap_begins_does_not_race() {
+    let update = |load: &str, name: &str| {
+        format!(
+            "{load} %r1, [%rd0];\n{name}:\nmov.u32 %r2, %r1;\nadd.u32 %r3, %r2, 1;
+            atom.global.cas.b32 %r1, [%rd0], %r2, %r3;\nsetp.ne.u32 %p2, %r1, %r2;\n@%p2 bra {name};\n"
+        )
+    };
+    let load = "ld.global.u32";
+    assert_eq!(said("all", &update(load, "ONE"), &update(load, "OTHER"), true), Vec::new());
+    let reads = format!("{load} %r4, [%rd0];\nst.global.u32 [%rd0+8], %r4;\n");
+    let kinds: Vec<Kind> = said("all", &update(load, "ONE"), &reads, true).iter().map(|fault| fault.kind).collect();
+    assert_eq!(kinds, [Kind::Race]);
+}
+
+/// Block 0 writes to `[data+8]` if block 1 has set a flag, which block 1 does before it writes there, too.
+fn guarded(orders: u64, fence: &str) -> (Vec<Fault>, Vec<u8>, u64) {
+    let text = format!(
+        "{HEADER}.visible .entry k(.param .u64 data)
+{{
+    .reg .pred %p<4>;
+    .reg .b32 %r<9>;
+    .reg .b64 %rd<4>;
+    ld.param.u64 %rd0, [data];
+    mov.u32 %r0, %ctaid.x;
+    setp.ne.u32 %p0, %r0, 0;
+    @%p0 bra SETS;
+    ld.relaxed.gpu.global.u32 %r1, [%rd0];
+    {fence}
+    setp.eq.u32 %p1, %r1, 0;
+    @%p1 bra END;
+    st.global.u32 [%rd0+8], 3;
+    bra END;
+SETS:
+    st.global.u32 [%rd0+8], 5;
+    {fence}
+    st.relaxed.gpu.global.u32 [%rd0], 1;
+END:
+    ret;
+}}
+"
+    );
+    let mut device = Device::new(0, &Config { orders, ..Config::default() });
+    let data = upload(&mut device, &[0; 16]);
+    launch(&mut device, &text, "k", Shape::line(2, 1), data.to_le_bytes().to_vec()).expect("no fault");
+    let launches = device.coverage().iter().map(|covered| covered.launches).sum();
+    (device.reports(), device.bytes(data, 16).expect("allocated").to_vec(), launches)
+}
+
+#[test]
+fn a_race_that_needs_another_order_is_found_by_running_the_launch_in_it() {
+    let (usual, result, launches) = guarded(1, "");
+    assert_eq!((usual, launches), (Vec::new(), 1));
+    let (others, same_result, launches) = guarded(4, "");
+    assert_eq!((same_result, launches), (result, 1), "the program sees the usual order alone");
+    let kinds: Vec<Kind> = others.iter().map(|fault| fault.kind).collect();
+    assert_eq!(kinds, [Kind::Race]);
+    assert!(others[0].to_string().contains("in another order than usual: in order 1"), "{}", others[0]);
+    assert_eq!(guarded(4, "fence.acq_rel.gpu;").0, Vec::new());
+}

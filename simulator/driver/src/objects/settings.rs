@@ -2,7 +2,8 @@
 //!
 //! `SNUFFER_SIM_DEVICES` (0 to 8), `_MEMORY` (MiB of each), `_CAPABILITY` (like 9.0), `_SMS` (multiprocessors),
 //! `_HELD` (MiB of that which another program holds), `_WEDGE` (a device that stops answering), `_BUDGET` (warp instructions of
-//! a launch), `_AFTER_FAULT` (stop or continue), `_CHECKS` (which checkers run), `_JITTER` (a seed by which what the ISA leaves open is decided, with `..` another
+//! a launch), `_AFTER_FAULT` (stop or continue),
+//! `_ORDERS` (in how many a launch runs), `_CHECKS` (which checkers run), `_JITTER` (a seed by which what the ISA leaves open is decided, with `..` another
 //! for each launch), `_PRETEND` (from how many MiB on an allocation is pretended), `_PROBES` (elements of those that the program
 //! reads), `_MUTATE` (a change to a kernel), `_DELIVERY` (of faults: late, next, immediate), `_FAIL` (a call that fails),
 //! `_KERNELS` (a folder of PTX in place of the program's). `_COVERAGE`, `_REPORTS`, `_TIME` and `_TRACE` name files: see
@@ -101,6 +102,7 @@ pub fn settings(read: impl Fn(&str) -> Option<String>) -> Result<Settings, Strin
         } else {
             default.checks
         }),
+        orders: of.number("SNUFFER_SIM_ORDERS", 1, 64)?.unwrap_or(default.orders),
         goes_on: of.get("SNUFFER_SIM_AFTER_FAULT", after_fault)?.unwrap_or(default.goes_on),
         hardware,
         jitter,
@@ -187,6 +189,7 @@ mod tests {
         assert_eq!(with("SNUFFER_SIM_PRETEND", "3").unwrap().config.pretend, Some(3 << 20));
         assert_eq!(with("SNUFFER_SIM_PROBES", "0,4294967296").unwrap().config.probes, [0, 1 << 32]);
         assert!(with("SNUFFER_SIM_AFTER_FAULT", "continue").unwrap().config.goes_on);
+        assert_eq!(with("SNUFFER_SIM_ORDERS", "4").unwrap().config.orders, 4);
         assert!(!with("SNUFFER_SIM_CHECKS", "initialization,races").unwrap().config.checks.loops);
         assert_eq!(with("SNUFFER_SIM_DELIVERY", "immediate").unwrap().delivery, Delivery::Immediate);
         assert_eq!(with("SNUFFER_SIM_FAIL", "allocation:3").unwrap().injection.unwrap().code, 2);
@@ -204,6 +207,7 @@ mod tests {
             ("SNUFFER_SIM_CAPABILITY", "90"),
             ("SNUFFER_SIM_BUDGET", "0"),
             ("SNUFFER_SIM_AFTER_FAULT", "ignore"),
+            ("SNUFFER_SIM_ORDERS", "0"),
             ("SNUFFER_SIM_CHECKS", "races,bounds"),
             ("SNUFFER_SIM_JITTER", "some"),
             ("SNUFFER_SIM_MUTATE", "uadd_f32"),
