@@ -141,20 +141,18 @@ pub fn program(options: &Options) -> anyhow::Result<u8> {
     session.end(&suppressions, code.unwrap_or(1))
 }
 
-/// Warp instructions that a launch may execute: about a minute's.
-const BUDGET: &str = "20000000000";
+/// The device's variables, unless the user has set them: one run shows all that a kernel does wrong, also in other orders of its threads.
+/// A launch may execute about a minute's instructions: a loop that does not end is found by itself, or by the time limit, and one that
+/// ends late is the program's choice.
+const DEFAULTS: [(&str, &str); 3] =
+    [("SNUFFER_SIM_BUDGET", "20000000000"), ("SNUFFER_SIM_AFTER_FAULT", "continue"), ("SNUFFER_SIM_ORDERS", "4")];
 
 /// Lets `command` and all that it starts find the session and the simulated device.
 fn watched(command: &mut Command, home: &Home, session: &Session) {
     let Options { checks, devices, .. } = &session.options;
     command.env(VARIABLE, &session.folder).env("LD_LIBRARY_PATH", &home.libraries);
-    // A loop that does not end is found by itself, or by the time limit; one that ends late is the program's choice.
-    if std::env::var_os("SNUFFER_SIM_BUDGET").is_none() {
-        command.env("SNUFFER_SIM_BUDGET", BUDGET);
-    }
-    // One run shows all that a kernel does wrong.
-    if std::env::var_os("SNUFFER_SIM_AFTER_FAULT").is_none() {
-        command.env("SNUFFER_SIM_AFTER_FAULT", "continue");
+    for (name, value) in DEFAULTS.iter().filter(|(name, _)| std::env::var_os(name).is_none()) {
+        command.env(name, value);
     }
     command.env("SNUFFER_SIM_CHECKS", checks).env("SNUFFER_SIM_DEVICES", devices.to_string());
     // That is the user's choice among GPUs.

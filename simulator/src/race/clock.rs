@@ -88,7 +88,8 @@ impl Clock {
                 Ordering::Greater => merged.extend(others.next()),
                 Ordering::Equal => {
                     merged.push((*mine, *bound.max(other)));
-                    (own.next(), others.next());
+                    own.next();
+                    others.next();
                 }
             }
         }
