@@ -53,6 +53,8 @@ pub struct Checks {
     pub loops: bool,
     /// Unordered accesses that leave the value as it was. Not among all: the result does not depend on them.
     pub same_values: bool,
+    /// Memory that was never freed. Not among all: when a process ends, so does its memory.
+    pub leaks: bool,
 }
 
 impl Checks {
@@ -64,6 +66,7 @@ impl Checks {
         arithmetic: false,
         loops: false,
         same_values: false,
+        leaks: false,
     };
 
     fn named(&mut self, name: &str) -> Option<&mut bool> {
@@ -74,15 +77,24 @@ impl Checks {
             "arithmetic" => &mut self.arithmetic,
             "loops" => &mut self.loops,
             "same-values" => &mut self.same_values,
+            "leaks" => &mut self.leaks,
             _ => return None,
         })
     }
 }
 
 impl Default for Checks {
-    /// All but that of accesses that leave the value as it was.
+    /// All but those that most programs have no use for.
     fn default() -> Self {
-        Self { initialization: true, races: true, streams: true, arithmetic: true, loops: true, same_values: false }
+        Self {
+            initialization: true,
+            races: true,
+            streams: true,
+            arithmetic: true,
+            loops: true,
+            same_values: false,
+            leaks: false,
+        }
     }
 }
 
@@ -96,13 +108,12 @@ impl std::str::FromStr for Checks {
         }
         for name in text.split(',') {
             if name == "all" {
-                checks = Self { same_values: checks.same_values, ..Self::default() };
+                checks = Self { same_values: checks.same_values, leaks: checks.leaks, ..Self::default() };
                 continue;
             }
-            *checks
-                .named(name)
-                .ok_or("must be none, or some of all,initialization,races,streams,arithmetic,loops,same-values")? =
-                true;
+            *checks.named(name).ok_or(
+                "must be none, or some of all,initialization,races,streams,arithmetic,loops,same-values,leaks",
+            )? = true;
         }
         Ok(checks)
     }

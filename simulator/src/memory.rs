@@ -125,6 +125,13 @@ impl Memory {
         self.epoch
     }
 
+    /// The allocations of the program that live, with their bytes and lives.
+    pub fn live(&self) -> impl Iterator<Item = (u64, u64, &Lifetime)> {
+        let of_program = |slot: &&Slot| slot.live && !slot.reserved && !slot.of_host && slot.bytes > 0;
+        let slots = self.slots.iter().enumerate().map(|(number, slot)| (self.address(number), slot));
+        slots.filter(move |(_, slot)| of_program(slot)).map(|(address, slot)| (address, slot.bytes, &slot.lifetime))
+    }
+
     pub fn in_use(&self) -> u64 {
         self.in_use
     }

@@ -173,7 +173,7 @@ kinds! {
         address: Some("is not ordered"),
         help: "this means hardware may run the two in any order: order them with an event, or wait for the first",
     }
-    /// Memory that the program never freed. Only `compute-sanitizer` reports it.
+    /// Memory that the program never freed.
     Leak {
         name: "leak",
         severity: Severity::Report,

@@ -1,13 +1,19 @@
 //! Accesses of the host, and of the libraries that run on the device, to its memory.
 
+use std::collections::HashMap;
+
 use super::{Device, unsupported};
 use crate::byte_set::ByteSet;
-use crate::fault::{Detail, Fault, How, Kind, Near};
+use crate::fault::{Detail, Fault, How, Kind, Near, Note};
 use crate::isa::Space;
+use crate::lifetime::Lifetime;
 use crate::memory::AccessError;
 
 /// The most that a library of the device does with pretended memory, in multiplications or elements.
 const MOST_STEPS: usize = 1 << 30;
+
+/// How many allocations a leak names.
+const LEAKS_SHOWN: usize = 8;
 
 impl Device {
     /// The address of `bytes` new bytes, 512-aligned; `None` if memory is used up.
@@ -48,6 +54,24 @@ impl Device {
     /// Frees the allocation that begins at `address`.
     pub fn free(&mut self, address: u64) -> Result<(), Fault> {
         self.memory.free(address).map_err(|error| host_fault("Invalid free of memory", error))
+    }
+
+    /// What the program has allocated and never freed, if it has.
+    pub fn leak(&self) -> Option<Fault> {
+        let of_modules = |address: u64| {
+            let variables = self.modules.iter().flatten().filter_map(|loaded| loaded.variables.as_ref());
+            variables.flat_map(HashMap::values).any(|&variable| variable == address)
+        };
+        let leaked: Vec<_> = self.memory.live().filter(|(address, ..)| !of_modules(*address)).collect();
+        let bytes: u64 = leaked.iter().map(|(_, bytes, _)| bytes).sum();
+        let (count, plural) = (leaked.len(), if leaked.len() == 1 { "" } else { "s" });
+        let mut fault = Fault::new(Kind::Leak, "", format!("Leaked {bytes} bytes in {count} allocation{plural}"));
+        let note = |(_, bytes, lifetime): &(u64, u64, &Lifetime)| {
+            format!("{bytes} bytes {}", Note::Allocated((&lifetime.allocated).into())).into()
+        };
+        fault.notes.extend(leaked.iter().take(LEAKS_SHOWN).map(note));
+        fault.notes.extend((count > LEAKS_SHOWN).then(|| format!("and {} more", count - LEAKS_SHOWN).into()));
+        (count > 0).then_some(fault)
     }
 
     /// A range of one live allocation.

@@ -8,7 +8,7 @@ use crate::objects::codes::{
 };
 use crate::objects::contexts::context::{Context, Health, Preferences};
 use crate::objects::driver::Driver;
-use crate::objects::reports::{coverage, report};
+use crate::objects::reports::report;
 use crate::objects::settings::Delivery;
 use crate::objects::streams::happens_before::Key;
 use crate::objects::streams::per_thread;
@@ -113,7 +113,7 @@ impl Driver {
 
     fn destroy(&mut self, index: usize) {
         if let Some(context) = self.contexts[index].take() {
-            coverage::record(&context.device);
+            context.end(self.config.checks);
             self.happens_before.forget_all(|allocation| context.device.owns(allocation));
         }
         self.happens_before.retire_context(index);

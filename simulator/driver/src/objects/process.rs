@@ -2,7 +2,7 @@
 
 use crate::objects::codes::{self, Code};
 use crate::objects::driver::Driver;
-use crate::objects::reports::{coverage, report};
+use crate::objects::reports::report;
 use crate::objects::settings::{self, Settings};
 use simulator::{Config, Effort};
 use std::ffi::c_int;
@@ -27,7 +27,7 @@ pub(crate) fn call(name: &'static str, mut f: impl FnMut(&mut Driver) -> Result<
             Settings::of(Config { devices: 0, ..Config::default() }, Delivery::Late)
         });
         // SAFETY: the function is never unloaded, as the library is not.
-        unsafe { atexit(record_coverage) };
+        unsafe { atexit(end_contexts) };
         Mutex::new(Driver::new(sound, settings.is_err()))
     });
     let mut driver = lock();
@@ -75,9 +75,10 @@ unsafe extern "C" {
     fn atexit(function: extern "C" fn()) -> c_int;
 }
 
-/// Records what every device in use executed, unless the driver is busy.
-extern "C" fn record_coverage() {
+/// Ends every context with the process, unless the driver is busy.
+extern "C" fn end_contexts() {
     if let Some(driver) = DRIVER.get().and_then(|driver| driver.try_lock().ok()) {
-        driver.contexts.iter().flatten().for_each(|context| coverage::record(&context.device));
+        let checks = driver.config.checks;
+        driver.contexts.iter().flatten().for_each(|context| context.end(checks));
     }
 }

@@ -94,7 +94,8 @@ const WITH_HOST_FUNCTIONS: i32 = 10;
 fn with_device(device: i32) -> usize {
     static CONFIGURED: Once = Once::new();
     CONFIGURED.call_once(|| {
-        let config = Config { devices: 11, memory: MEMORY, ..Config::default() };
+        let checks = std::env::var("SNUFFER_SIM_CHECKS").unwrap_or("all".to_string()).parse().expect("checks");
+        let config = Config { devices: 11, memory: MEMORY, checks, ..Config::default() };
         assert!(process::configure(config, process::Delivery::Late));
     });
     let mut handle = 0;

@@ -1,9 +1,10 @@
 //! Device memory.
 
-use crate::{MEMORY, OTHER, SMALL, WELL, allocate, download, put, said_in, upload, with_device};
+use crate::{MEMORY, OTHER, SMALL, WELL, allocate, download, put, said_in, said_in_with, upload, with_device};
 use cuda::api::driver::managed::cuMemAllocManaged;
 use cuda::api::driver::memory::*;
 use cuda::api::driver::pinned::*;
+use std::path::Path;
 use std::ptr;
 
 #[test]
@@ -79,6 +80,29 @@ fn copies_that_overlap_are_done_as_if_they_did_not_and_reported() {
     assert_eq!(cuMemcpyDtoDAsync_v2(address + 4, address, 12, 0), 0);
     assert_eq!(download(address, 4), Ok(vec![1_u32, 1, 2, 3]));
     assert_eq!(cuMemcpyDtoDAsync_v2(address + 8, address, 8, 0), 0);
+}
+
+#[test]
+fn memory_of_two_sizes_is_left() {
+    with_device(WELL);
+    upload(&[1_u32; 8]);
+    let freed = upload(&[1_u32; 4]);
+    assert_eq!(put(freed, 5), 0);
+    upload(&[1_u32; 16]);
+    assert_eq!(cuMemFreeAsync(freed, 0), 0);
+}
+
+#[test]
+fn what_was_never_freed_is_reported_on_request() {
+    const LEAKED: &str = "\
+========= Leaked 96 bytes in 2 allocations
+=========     32 bytes allocated before the first launch
+=========     64 bytes allocated after launch 1 (`put`)
+";
+    let said =
+        |checks: &str| said_in_with("memory::memory_of_two_sizes_is_left", "SNUFFER_SIM_CHECKS", Path::new(checks));
+    assert_eq!(said("all,leaks"), LEAKED);
+    assert_eq!(said("all"), "");
 }
 
 #[test]

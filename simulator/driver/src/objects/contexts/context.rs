@@ -6,7 +6,8 @@
 //! is taken to destroy it with everything in it.
 
 use crate::objects::codes::Code;
-use simulator::Device;
+use crate::objects::reports::{coverage, report};
+use simulator::{Checks, Device};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::thread;
@@ -71,6 +72,12 @@ impl Context {
             self.health = Health::Dead(code);
         }
         self.check()
+    }
+
+    /// Records what was executed and, if that is checked, what was never freed.
+    pub(crate) fn end(&self, checks: Checks) {
+        coverage::record(&self.device);
+        self.device.leak().filter(|_| checks.leaks).iter().for_each(report::finding);
     }
 
     /// How the work so far has gone, for a function of the host that follows it.
