@@ -11,9 +11,9 @@ fn devices_are_numbered_from_zero() {
     with_device(WELL);
     let (mut device, mut count) = (0, 0);
     unsafe {
-        assert_eq!((cuDeviceGetCount(&raw mut count), count), (0, 11));
+        assert_eq!((cuDeviceGetCount(&raw mut count), count), (0, 12));
         assert_eq!((cuDeviceGet(&raw mut device, 6), device), (0, 6));
-        assert_eq!(cuDeviceGet(&raw mut device, 11), 101);
+        assert_eq!(cuDeviceGet(&raw mut device, 12), 101);
         assert_eq!(cuDeviceGet(&raw mut device, -1), 101);
         assert_eq!(cuDeviceGet(ptr::null_mut(), 0), 1);
     }

@@ -88,6 +88,8 @@ const BROKEN_BY_LINKED: i32 = 6;
 const BROKEN_BY_RESULT: i32 = 7;
 const BROKEN_BY_MANAGED: i32 = 8;
 const CAPTURED: i32 = 9;
+/// Its context ends.
+const LEAKING: i32 = 11;
 const WITH_HOST_FUNCTIONS: i32 = 10;
 
 /// Makes the primary context of a device current, and returns its handle.
@@ -95,7 +97,7 @@ fn with_device(device: i32) -> usize {
     static CONFIGURED: Once = Once::new();
     CONFIGURED.call_once(|| {
         let checks = std::env::var("SNUFFER_SIM_CHECKS").unwrap_or("all".to_string()).parse().expect("checks");
-        let config = Config { devices: 11, memory: MEMORY, checks, ..Config::default() };
+        let config = Config { devices: 12, memory: MEMORY, checks, ..Config::default() };
         assert!(process::configure(config, process::Delivery::Late));
     });
     let mut handle = 0;

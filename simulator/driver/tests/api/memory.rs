@@ -1,6 +1,7 @@
 //! Device memory.
 
-use crate::{MEMORY, OTHER, SMALL, WELL, allocate, download, put, said_in, said_in_with, upload, with_device};
+use crate::{LEAKING, MEMORY, OTHER, SMALL, WELL, allocate, download, put, said_in, said_in_with, upload, with_device};
+use cuda::api::driver::context::cuDevicePrimaryCtxRelease_v2;
 use cuda::api::driver::managed::cuMemAllocManaged;
 use cuda::api::driver::memory::*;
 use cuda::api::driver::pinned::*;
@@ -84,12 +85,13 @@ fn copies_that_overlap_are_done_as_if_they_did_not_and_reported() {
 
 #[test]
 fn memory_of_two_sizes_is_left() {
-    with_device(WELL);
+    with_device(LEAKING);
     upload(&[1_u32; 8]);
     let freed = upload(&[1_u32; 4]);
     assert_eq!(put(freed, 5), 0);
     upload(&[1_u32; 16]);
     assert_eq!(cuMemFreeAsync(freed, 0), 0);
+    assert_eq!(cuDevicePrimaryCtxRelease_v2(LEAKING), 0);
 }
 
 #[test]
