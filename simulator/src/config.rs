@@ -53,6 +53,8 @@ pub struct Checks {
     pub loops: bool,
     /// Unordered accesses that leave the value as it was. Not among all: the result does not depend on them.
     pub same_values: bool,
+    /// Threads that end before a barrier at which others of their block wait. Not among all: PTX allows it, where CUDA C++ does not.
+    pub early_exits: bool,
     /// Memory that was never freed. Not among all: when a process ends, so does its memory.
     pub leaks: bool,
 }
@@ -67,6 +69,7 @@ impl Checks {
         loops: false,
         same_values: false,
         leaks: false,
+        early_exits: false,
     };
 
     fn named(&mut self, name: &str) -> Option<&mut bool> {
@@ -78,6 +81,7 @@ impl Checks {
             "loops" => &mut self.loops,
             "same-values" => &mut self.same_values,
             "leaks" => &mut self.leaks,
+            "early-exits" => &mut self.early_exits,
             _ => return None,
         })
     }
@@ -94,6 +98,7 @@ impl Default for Checks {
             loops: true,
             same_values: false,
             leaks: false,
+            early_exits: false,
         }
     }
 }
@@ -108,11 +113,12 @@ impl std::str::FromStr for Checks {
         }
         for name in text.split(',') {
             if name == "all" {
-                checks = Self { same_values: checks.same_values, leaks: checks.leaks, ..Self::default() };
+                let Self { same_values, early_exits, leaks, .. } = checks;
+                checks = Self { same_values, early_exits, leaks, ..Self::default() };
                 continue;
             }
             *checks.named(name).ok_or(
-                "must be none, or some of all,initialization,races,streams,arithmetic,loops,same-values,leaks",
+                "must be none, or some of all,initialization,races,streams,arithmetic,loops,same-values,early-exits,leaks",
             )? = true;
         }
         Ok(checks)

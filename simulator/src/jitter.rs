@@ -22,7 +22,8 @@ pub enum Bound {
 /// The order in which blocks, warps and diverged lanes run where nothing else decides it, by number; 0 is the usual one.
 static ORDER: AtomicU64 = AtomicU64::new(0);
 
-/// Sets the order in which blocks, warps and diverged lanes run: 0 is the usual one, 1 the reverse, and others are mixed.
+/// Sets the order in which blocks, warps and diverged lanes run: 0 is the usual one, 1 the reverse, and others are mixed, with turns that
+/// end early.
 pub fn set_order(order: u64) {
     ORDER.store(order, Ordering::Relaxed);
 }
@@ -32,6 +33,14 @@ pub fn scheduled_block(turn: u64, count: u64) -> u64 {
     match ORDER.load(Ordering::Relaxed) {
         0 => turn,
         order => ordered(order, turn as usize, count as usize, 0) as u64,
+    }
+}
+
+/// Whether a warp lets others run after it has told them something, in this order. `moment` differs each time.
+pub fn preempts(moment: u64) -> bool {
+    match ORDER.load(Ordering::Relaxed) {
+        0 | 1 => false,
+        order => mix(order ^ moment) & 1 == 0,
     }
 }
 

@@ -224,6 +224,8 @@ pub struct Kernel {
     pub local_arrays: Arrays,
     /// Whether threads of a block may wait for each other: at barriers, or for what another one writes.
     pub waits: bool,
+    /// Whether a thread may wait for what another one writes.
+    pub asks: bool,
     /// Whether threads may order their accesses by more than barriers of whole blocks and warps: by fences, by accesses that release or
     /// acquire, or by barriers of some threads.
     pub orders: bool,

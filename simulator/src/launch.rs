@@ -15,6 +15,9 @@ use std::sync::Arc;
 
 pub use orders::run;
 
+/// How many warps of a launch run at once if they may wait for each other, as on a GPU with room for them.
+const AT_ONCE: u64 = 128;
+
 /// Runs `kernel` to its end or first fault, on these register files. A cooperative launch has a `workspace`, where its blocks meet.
 fn once(
     kernel: &Arc<Kernel>,
@@ -28,7 +31,8 @@ fn once(
     let is_sampled = resources.memory.has_pretended(&launch.params);
     let count = launch.warps();
     // If they do not wait for each other, warps run one after the other and share one register file.
-    let together = kernel.waits && workspace.is_some();
+    let at_once = kernel.asks && launch.blocks() > 1 && launch.blocks().saturating_mul(count as u64) <= AT_ONCE;
+    let together = kernel.waits && (workspace.is_some() || at_once && !is_sampled);
     let files = match kernel.waits {
         true if together => count * launch.blocks() as usize,
         true => count,

@@ -206,10 +206,10 @@ impl Cells {
         let (now, at) = (Stamp::new(accessor, lane), At::new(accessor));
         let mut race = None;
         for cell in &mut self.packed[start >> self.shift..(start + bytes).div_ceil(1 << self.shift)] {
-            if cell.write.epoch() == now.epoch() && unordered(cell.write, cell.write_at, now, at) {
+            if cell.write.epoch() == now.epoch() && unseen(cell.write, cell.write_at, now, at) {
                 race = Some(earlier(true, cell.write, cell.write_at, now));
             }
-            (cell.read, cell.read_at) = (readers(cell.read, cell.read_at, now, at), at);
+            (cell.read, cell.read_at) = (together(cell.read, cell.read_at, now, at), at);
         }
         race
     }
@@ -223,13 +223,16 @@ impl Cells {
         let (now, at) = (Stamp::new(accessor, lane), At::new(accessor));
         let mut race = None;
         for cell in &mut self.packed[start >> self.shift..(start + bytes).div_ceil(1 << self.shift)] {
-            if cell.read.epoch() == now.epoch() && unread(cell.read, cell.read_at, now, at) {
+            if cell.read.epoch() == now.epoch() && unseen(cell.read, cell.read_at, now, at) {
                 race = Some(earlier(false, cell.read, cell.read_at, now));
             }
-            if cell.write.epoch() == now.epoch() && unordered(cell.write, cell.write_at, now, at) {
+            if cell.write.epoch() == now.epoch() && unseen(cell.write, cell.write_at, now, at) {
                 race = Some(earlier(true, cell.write, cell.write_at, now));
             }
-            (cell.write, cell.write_at) = (now, at);
+            // Atomics do not order each other.
+            let with_others = may_meet(cell.write, now) && cell.write.epoch() == now.epoch();
+            let stamp = if with_others { together(cell.write, cell.write_at, now, at) } else { now };
+            (cell.write, cell.write_at) = (stamp, at);
         }
         race
     }
@@ -261,20 +264,20 @@ fn unordered(before: Stamp, before_at: At, now: Stamp, at: At) -> bool {
     before.thread() >> 5 != now.thread() >> 5 || before_at.step() == at.step()
 }
 
-/// Whether a write is unordered with one of the reads that a stamp stands for.
-fn unread(reads: Stamp, reads_at: At, now: Stamp, at: At) -> bool {
-    if reads.is(MANY_BLOCKS) && !(reads.is(STRONG) && now.is(STRONG) && (reads.0 | now.0) & IN_BLOCK == 0) {
+/// Whether an access is unordered with one of those that a stamp stands for.
+fn unseen(before: Stamp, before_at: At, now: Stamp, at: At) -> bool {
+    if before.is(MANY_BLOCKS) && !(before.is(STRONG) && now.is(STRONG) && (before.0 | now.0) & IN_BLOCK == 0) {
         return true;
     }
-    if unordered(reads, reads_at, now, at) {
+    if unordered(before, before_at, now, at) {
         return true;
     }
-    let here = reads.block() == now.block() && reads.phase() == now.phase() && !may_meet(reads, now);
-    here && (reads.is(MANY_WARPS) || reads.is(MANY_LANES) && reads_at.step() == at.step())
+    let here = before.block() == now.block() && before.phase() == now.phase() && !may_meet(before, now);
+    here && (before.is(MANY_WARPS) || before.is(MANY_LANES) && before_at.step() == at.step())
 }
 
-/// The stamp that stands for earlier reads and a new one: strong only if all of them are.
-fn readers(before: Stamp, before_at: At, now: Stamp, at: At) -> Stamp {
+/// The stamp that stands for earlier accesses and a new one: strong only if all of them are.
+fn together(before: Stamp, before_at: At, now: Stamp, at: At) -> Stamp {
     if before.epoch() != now.epoch() {
         return now;
     }

@@ -185,6 +185,10 @@ impl Warp {
                 Op::Load { .. } | Op::Store { .. } | Op::Atomic { .. } | Op::Align { .. } => {
                     machine.pc = pc as u32;
                     access::access(self, machine, inst, mask)?;
+                    let tells = inst.strength.is_some() && !matches!(inst.op, Op::Load { .. });
+                    if tells && machine.takes_turns && jitter::preempts(machine.executed()) {
+                        return Ok(Pause::Wait(State::Polls, next));
+                    }
                 }
                 Op::CopyAsync { .. } | Op::CommitCopies | Op::AwaitCopies { .. } => {
                     machine.pc = pc as u32;

@@ -262,6 +262,7 @@ impl<'a> Decoder<'a> {
         mark_guesses(&mut code);
         let waits = |inst: &Inst| matches!(inst.op, Op::Barrier(_) | Op::Poll) || inst.asks;
         let waits = code.iter().any(waits);
+        let asks = code.iter().any(|inst| inst.asks);
         let orders = code.iter().any(|inst| self.orders(inst));
         let begins = |inst: &&Inst| matches!(inst.op, Op::Enter { .. });
         let blocks = code.iter().filter(begins).map(|inst| inst.source).collect();
@@ -278,6 +279,7 @@ impl<'a> Decoder<'a> {
             shared_arrays,
             local_arrays,
             waits,
+            asks,
             orders,
             blocks,
             branches: std::mem::take(&mut self.branches),

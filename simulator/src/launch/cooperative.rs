@@ -1,4 +1,5 @@
-//! Cooperative launches: the blocks of a grid take turns, as the warps of a block do, so that one may wait for others.
+//! Launches whose blocks take turns, as the warps of a block do, so that one may wait for others: cooperative ones, and small ones of
+//! kernels that read flags or take locks.
 
 use super::{Round, enter, round, stuck};
 use crate::fault::Fault;

@@ -1,5 +1,5 @@
 //! Races in kernels whose threads order their accesses by more than barriers of the whole block: each cell of memory keeps who wrote it
-//! last and who has read it since, and a [`Order`] says who comes after whom.
+//! last and who has read it since, and an [`Order`] says who comes after whom.
 
 use super::clock::{Moment, ThreadId};
 use super::order::Order;
@@ -7,8 +7,8 @@ use super::{Accessor, EarlierAccess};
 use crate::fault::Missing;
 use crate::isa::Scope;
 
-/// The readers that a cell keeps: the last ones. A race with another goes unseen.
-const READERS: usize = 32;
+/// The readers, and the writers by atomics, that a cell keeps: the last ones. A race with another goes unseen.
+const KEPT: usize = 32;
 
 /// An access.
 #[derive(Debug, Clone, Copy)]
@@ -22,7 +22,8 @@ struct Mark {
 
 #[derive(Debug, Clone, Default)]
 struct Cell {
-    write: Option<Mark>,
+    /// The last write, and those before that may happen at the same time: all are strong.
+    writes: Vec<Mark>,
     reads: Vec<Mark>,
 }
 
@@ -69,14 +70,9 @@ impl ExactCells {
         let now = Mark::new(accessor, lane, order);
         let mut race = None;
         for cell in &mut self.marked[start >> self.shift..(start + bytes).div_ceil(1 << self.shift)] {
-            race = race.or_else(|| cell.write.as_ref().and_then(|write| write.races(&now, true, order)));
-            cell.reads.retain(|read| {
-                read.epoch == now.epoch && (read.by != now.by || now.strong.is_some() && read.strong.is_none())
-            });
-            if cell.reads.len() >= READERS {
-                cell.reads.remove(0);
-            }
-            cell.reads.push(now);
+            race = race.or_else(|| cell.writes.iter().find_map(|write| write.races(&now, true, order)));
+            cell.reads.retain(|read| read.epoch == now.epoch && (read.by != now.by || now.strong > read.strong));
+            keep(&mut cell.reads, now);
         }
         race
     }
@@ -94,13 +90,22 @@ impl ExactCells {
         let mut race = None;
         for cell in &mut self.marked[start >> self.shift..(start + bytes).div_ceil(1 << self.shift)] {
             race = race
-                .or_else(|| cell.write.as_ref().and_then(|write| write.races(&now, true, order)))
+                .or_else(|| cell.writes.iter().find_map(|write| write.races(&now, true, order)))
                 .or_else(|| cell.reads.iter().find_map(|read| read.races(&now, false, order)));
             cell.reads.clear();
-            cell.write = Some(now);
+            cell.writes.retain(|write| write.epoch == now.epoch && write.by != now.by && write.may_meet(&now));
+            keep(&mut cell.writes, now);
         }
         race
     }
+}
+
+/// Adds a mark, in place of the first if there are too many.
+fn keep(marks: &mut Vec<Mark>, now: Mark) {
+    if marks.len() >= KEPT {
+        marks.remove(0);
+    }
+    marks.push(now);
 }
 
 impl Mark {
@@ -110,16 +115,18 @@ impl Mark {
         Self { epoch: accessor.epoch, by, at, pc: accessor.pc, strong: accessor.strong }
     }
 
+    /// Whether it and another may happen at the same time (PTX ISA 8.7.1, "morally strong").
+    fn may_meet(&self, other: &Self) -> bool {
+        let wide = |(one, other): (Scope, Scope)| one.min(other) == Scope::Device;
+        self.strong.zip(other.strong).is_some_and(|scopes| self.by.block == other.by.block || wide(scopes))
+    }
+
     /// This access, if a later one is not ordered after it.
     fn races(&self, now: &Self, write: bool, order: &Order) -> Option<EarlierAccess> {
-        if self.epoch != now.epoch || self.by == now.by {
+        if self.epoch != now.epoch || self.by == now.by || self.may_meet(now) {
             return None;
         }
         let same_block = self.by.block == now.by.block;
-        let both_strong = self.strong.zip(now.strong);
-        if both_strong.is_some_and(|(one, other)| same_block || one.min(other) == Scope::Device) {
-            return None;
-        }
         let same_warp = same_block && self.by.thread / 32 == now.by.thread / 32;
         if same_block && self.at.phase != now.at.phase
             || same_warp && self.at.step != now.at.step
@@ -127,8 +134,11 @@ impl Mark {
         {
             return None;
         }
-        let missing =
-            if both_strong.is_some() { Some(Missing::Scope) } else { order.missing(now.by, self.by, self.at) };
+        let missing = if self.strong.is_some() && now.strong.is_some() {
+            Some(Missing::Scope)
+        } else {
+            order.missing(now.by, self.by, self.at)
+        };
         Some(EarlierAccess { write, pc: self.pc, block: self.by.block, thread: self.by.thread, missing })
     }
 }

@@ -8,7 +8,7 @@ use super::taint::Taint;
 use super::{Fragment, Machine, State, Stop, Warp, stop, write};
 use crate::fault::{Fault, Kind, Note, Whom};
 use crate::isa::{BlockBarrier, Reduction};
-use crate::kernel::{Inst, Op};
+use crate::kernel::{Inst, Op, ZERO};
 use crate::lanes::{WARP, lanes, mask_of};
 use crate::race::Moment;
 
@@ -127,6 +127,7 @@ pub fn complete(warps: &mut [Warp], machine: &mut Machine) -> bool {
             }
         };
         if enough {
+            report_early_exits(warps, machine, number);
             order(warps, machine, number);
             let (answers, taint) = reduced(warps, machine, number);
             for warp in &mut *warps {
@@ -158,6 +159,23 @@ fn order(warps: &[Warp], machine: &mut Machine, number: usize) {
     };
     let threads: Vec<_> = warps.iter().flat_map(of_warp).collect();
     order.meet_some(&threads, Some(number));
+}
+
+/// Reports threads that have ended before a barrier of all threads.
+fn report_early_exits(warps: &[Warp], machine: &mut Machine, number: usize) {
+    let ended: u32 = warps.iter().map(|warp| (warp.threads & !warp.live).count_ones()).sum();
+    let Some((warp, fragment)) = warps.iter().find_map(|warp| Some((warp, waiting_at(warp, number).next()?))) else {
+        return;
+    };
+    let inst = machine.kernel.code[fragment.pc];
+    if !machine.checks.early_exits || ended == 0 || inst.args[1] != ZERO {
+        return;
+    }
+    let mut found = stop(Kind::Barrier, &inst, fragment.mask, "Barrier error detected. Divergent thread(s) in block");
+    found.notes = waiting_places(warps, machine);
+    let (plural, have) = if ended == 1 { ("", "has") } else { ("s", "have") };
+    found.notes.push(format!("{ended} thread{plural} of the block {have} ended").into());
+    machine.report(warp.number, found);
 }
 
 /// What the threads that wait at a barrier learn of each other's predicates, by [`Reduction`], and whether that is undefined.

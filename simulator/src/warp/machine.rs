@@ -19,6 +19,12 @@ use crate::shadowed_buffer::ShadowedBuffer;
 /// How many barriers a block has.
 pub const BARRIERS: usize = 16;
 
+/// Warp instructions that a launch may execute after an access that failed: what it was to read may have ended a loop.
+const AFTER_FAULT: u64 = 1 << 20;
+
+/// How many accesses of a launch may fail before it ends.
+const MOST_FAILURES: u32 = 10_000;
+
 /// Counters of a kernel, over all launches.
 #[derive(Debug, Default)]
 pub struct Counters {
@@ -118,6 +124,8 @@ pub struct Machine<'a> {
     /// Whether the launch goes on after an access that fails, and the first that did.
     goes_on: bool,
     first_fault: Option<Fault>,
+    /// How many more accesses may fail.
+    failures_left: u32,
     /// Reports that do not end the launch.
     pub reports: &'a mut Vec<Fault>,
     /// What the threads have printed.
@@ -167,6 +175,7 @@ impl<'a> Machine<'a> {
             clock_reads: 0,
             goes_on: config.goes_on,
             first_fault: None,
+            failures_left: MOST_FAILURES,
             counters,
             effort,
             reports,
@@ -202,16 +211,24 @@ impl<'a> Machine<'a> {
         let executed = self.executed();
         self.effort.add(&self.kernel.name, executed, self.longest);
         let Some(first) = self.first_fault else { return ended };
-        self.reports.extend(ended.err());
+        // What never ends may do so because of the first, and a failure too many is as one that is known.
+        let may_follow = |fault: &Fault| matches!(fault.kind, Kind::Budget | Kind::Loop | Kind::Deadlock);
+        let is_known = |fault: &Fault| {
+            fault.place.ptx == first.place.ptx || self.reports.iter().any(|known| known.place.ptx == fault.place.ptx)
+        };
+        let own = ended.err().filter(|fault| !may_follow(fault) && !is_known(fault));
+        self.reports.extend(own);
         Err(first)
     }
 
     /// Keeps a fault and goes on, or ends the launch with it.
     pub fn fails(&mut self, warp: usize, found: Stop) -> Result<(), Stop> {
         // The parts of a matrix are one access.
-        if !self.goes_on || matches!(self.kernel.code[self.pc as usize].op, Op::Matrix(_)) {
+        if !self.goes_on || self.failures_left == 0 || matches!(self.kernel.code[self.pc as usize].op, Op::Matrix(_)) {
             return Err(found);
         }
+        self.budget = self.budget.min(AFTER_FAULT);
+        self.failures_left -= 1;
         match &self.first_fault {
             None => self.first_fault = Some(self.fault(warp, found)),
             Some(first) if first.place.ptx == Some(found.source.ptx) => {}

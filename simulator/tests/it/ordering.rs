@@ -208,7 +208,7 @@ fn a_lock_orders_what_its_holders_do() {
 
 #[test]
 fn what_reached_a_thread_reaches_those_that_it_meets() {
-    // The first thread of block 1 reads the flag for its block. A fence of the reader and a barrier let all of them read the data.
+    // The first thread of block 1 waits for the flag for its block. A fence of the reader and a barrier let all of them read the data.
     let kernel = |fence: &str| {
         format!(
             "{HEADER}.visible .entry k(.param .u64 data)
@@ -232,7 +232,10 @@ fn what_reached_a_thread_reaches_those_that_it_meets() {
     bra END;
 SECOND:
     @%p0 bra MEET;
+WAIT:
     atom.global.add.u32 %r2, [%rd0], 0;
+    setp.eq.u32 %p2, %r2, 0;
+    @%p2 bra WAIT;
     {fence}
 MEET:
     bar.sync 0;
@@ -371,4 +374,79 @@ fn a_race_that_needs_another_order_is_found_by_running_the_launch_in_it() {
     assert_eq!(kinds, [Kind::Race]);
     assert!(others[0].to_string().contains("in another order than usual: in order 1"), "{}", others[0]);
     assert_eq!(guarded(4, "fence.acq_rel.gpu;").0, Vec::new());
+}
+
+#[test]
+fn a_read_after_an_atomic_of_its_own_thread_races_with_those_of_others() {
+    let update = "red.global.add.u32 [%rd0], 1;\n";
+    let read = format!("{update}ld.global.u32 %r1, [%rd0];\n");
+    for in_other_block in [false, true] {
+        // With a fence in the kernel and without.
+        for fence in ["", "fence.acq_rel.gpu;\n"] {
+            let kinds = |said: Vec<Fault>| said.iter().map(|fault| fault.kind).collect::<Vec<_>>();
+            let first = format!("{fence}{update}");
+            assert_eq!(kinds(said("all", &first, &read, in_other_block)), [Kind::Race]);
+            assert_eq!(kinds(said("all", &first, update, in_other_block)), []);
+        }
+    }
+}
+
+#[test]
+fn blocks_of_a_small_launch_may_wait_for_each_other() {
+    // Block 0 waits for block 1, and the other way round: `turn` is whose it is.
+    let text = format!(
+        "{HEADER}.visible .entry k(.param .u64 data)
+{{
+    .reg .pred %p<4>;
+    .reg .b32 %r<9>;
+    .reg .b64 %rd<4>;
+    ld.param.u64 %rd0, [data];
+    mov.u32 %r0, %ctaid.x;
+    xor.b32 %r4, %r0, 1;
+    mov.u32 %r5, 0;
+WAIT:
+    ld.acquire.gpu.global.u32 %r1, [%rd0];
+    setp.ne.u32 %p0, %r1, %r0;
+    @%p0 bra WAIT;
+    ld.global.u32 %r2, [%rd0+4];
+    add.u32 %r2, %r2, 1;
+    st.global.u32 [%rd0+4], %r2;
+    st.release.gpu.global.u32 [%rd0], %r4;
+    add.u32 %r5, %r5, 1;
+    setp.lt.u32 %p1, %r5, 10;
+    @%p1 bra WAIT;
+    ret;
+}}
+"
+    );
+    let mut device = Device::new(0, &Config::default());
+    let data = upload(&mut device, &[0; 8]);
+    launch(&mut device, &text, "k", Shape::line(2, 1), data.to_le_bytes().to_vec()).expect("no fault");
+    assert_eq!(device.reports(), Vec::new());
+    assert_eq!(device.bytes(data, 8).expect("allocated")[4], 20);
+}
+
+#[test]
+fn a_thread_that_ends_before_a_barrier_of_its_block_is_reported_on_request() {
+    let text = format!(
+        "{HEADER}.visible .entry k(.param .u64 data)
+{{
+    .reg .pred %p<4>;
+    .reg .b32 %r<9>;
+    mov.u32 %r0, %tid.x;
+    setp.ge.u32 %p0, %r0, 40;
+    @%p0 ret;
+    bar.sync 0;
+    ret;
+}}
+"
+    );
+    for (checks, expected) in [("all", None), ("all,early-exits", Some("24 threads of the block have ended"))] {
+        let checks = checks.parse().expect("checks");
+        let mut device = Device::new(0, &Config { checks, ..Config::default() });
+        launch(&mut device, &text, "k", Shape::line(1, 64), vec![0; 8]).expect("no fault");
+        let said = device.reports().first().map(Fault::to_string);
+        assert_eq!(said.is_some(), expected.is_some());
+        assert!(expected.is_none_or(|text| said.is_some_and(|said| said.contains(text))));
+    }
 }
