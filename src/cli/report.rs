@@ -16,7 +16,7 @@ use crate::exec::{Executor, Limits, Ran, WorkerSpec, environment, reproduction};
 use crate::exit_code::Exit;
 use crate::investigate::{RELEASES, Releases, TriedRelease, ablation, bisect, telling};
 use crate::ops::Op;
-use crate::oracle::{Evidence, Rank};
+use crate::oracle::{Evidence, Need, Rank};
 use crate::program::{Agreement, Candle, ProgramOptions, agreement, manifest, outputs, program};
 use crate::report::{self, Part, Report, Why};
 use crate::store::{Finding, keep_case, keep_program, regression, write_atomically};
@@ -70,7 +70,7 @@ pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
     check_release(&finding)?;
     let op = cases::op(&finding.case)?;
     let limits = Limits { deadline: args.timeout, ..Limits::default() };
-    let finding = telling(&finding, limits)?;
+    let finding = telling(&finding, &known.causes, limits)?;
     let device = finding.violation.device;
     if device != Device::Cpu && !args.no_program && Command::new("nvcc").arg("--version").output().is_err() {
         let how = format!("run `cargo xtask report -- {name}`");
@@ -158,7 +158,9 @@ fn chosen<'a>(args: &Args, known: &'a KnownFailures, store: &StoreArg, exit: &mu
     let has_it = |failure: &Sighting| known.cause_of(failure).is_some_and(|own| own.name == cause.name);
     let findings = if store.path().is_dir() { intact::findings(&store.existing()?, exit)? } else { Vec::new() };
     let its = findings.into_iter().filter(|(_, finding)| has_it(&Sighting::of(finding)));
-    if let Some((name, finding)) = its.min_by_key(|(_, finding)| finding.case.complexity()) {
+    if let Some((name, finding)) =
+        its.min_by_key(|(_, finding)| (persuasion(cause, finding), finding.case.complexity()))
+    {
         return Ok(Chosen { name, finding, cause: Some(cause), is_asked: true });
     }
     let kept =
@@ -171,6 +173,15 @@ fn chosen<'a>(args: &Args, known: &'a KnownFailures, store: &StoreArg, exit: &mu
         None => format!("`snuffer causes {}` shows what it explains", cause.name),
     };
     Err(UsageError(format!("no finding of the store has the cause `{}`; {how}", cause.name)).into())
+}
+
+/// How well `finding` shows `cause`, the best first: a plain case that is off by a rounding convinces nobody, and one of a call that the
+/// title does not name needs an explanation.
+fn persuasion(cause: &RootCause, finding: &Finding) -> impl Ord + use<> {
+    let call = finding.case.op.rsplit('.').next().unwrap_or_default();
+    let is_named =
+        cause.title.split(|letter: char| !(letter.is_alphanumeric() || letter == '_')).any(|word| word == call);
+    (finding.signature.needs(Need::Rounding), !is_named)
 }
 
 /// The release of candle since which the finding fails on the CPU, if it does.

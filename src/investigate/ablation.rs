@@ -13,9 +13,9 @@ use crate::examine::{BadId, Patience, violations};
 use crate::exec::{Executor, Limits};
 use crate::generate::{Draw, random, with_sizes};
 use crate::ops::{self, Contract, Op};
-use crate::oracle::OracleName;
+use crate::oracle::{OracleName, Signature};
 use crate::store::Finding;
-use crate::tensor::{Tensor, Value, Values, cast, resized};
+use crate::tensor::{DType, Tensor, Value, Values, cast, resized};
 use work::is_affordable;
 pub use work::takes_long;
 
@@ -83,7 +83,8 @@ impl Variation<'_> {
     fn happens(&mut self, variant: &Case) -> anyhow::Result<bool> {
         let own = self.finding.signature.on_one_device();
         let found = violations(&mut self.executor, self.op, variant, Patience::Full)?;
-        Ok(found.iter().any(|violation| own.is_alike(&violation.signature(self.op.name))))
+        let is_it = |other: &Signature| own.is_alike(other) || is_in_kernel_of_another_dtype(&own, other);
+        Ok(found.iter().any(|violation| is_it(&violation.signature(self.op.name))))
     }
 
     /// Which of the dtypes that candle supports on the device fail in the same way, as dtypes of the main input.
@@ -257,6 +258,16 @@ impl Variation<'_> {
         let variants = others.into_iter().map(|other| (other, case.with_number(name, place, other))).collect();
         Ok(self.tried(variants)?.line(&label))
     }
+}
+
+/// Whether `other` is the failure `own` in the same kernel for another dtype, such as `affine_f64` and `affine_f32`.
+fn is_in_kernel_of_another_dtype(own: &Signature, other: &Signature) -> bool {
+    let without_dtypes = |signature: &Signature| {
+        let words = signature.site.spot()?.name().split('_').filter(|word| DType::named(word).is_none());
+        Some(words.map(String::from).collect::<Vec<_>>())
+    };
+    let is_alike = (&own.oracle, &own.kind) == (&other.oracle, &other.kind);
+    is_alike && without_dtypes(own).is_some_and(|name| Some(name) == without_dtypes(other))
 }
 
 /// Names of the variants that fail in the same way, and of those that do not.

@@ -2,15 +2,17 @@
 //! what is wrong: the gradient of `softmax([0.]).sum()` is 0 in any case. So each is made natural where the case still fails in the same
 //! way.
 
+use std::collections::BTreeSet;
 use std::mem::discriminant;
 
 use crate::case::{Backward, Case};
+use crate::causes::{RootCause, Sighting};
 use crate::device::Device;
 use crate::examine::{BadId, Patience, violations};
 use crate::exec::{Deadline, Executor, Limits};
 use crate::generate::with_sizes;
 use crate::ops::{self, Contract, Op};
-use crate::oracle::{Evidence, Verdict, Violation, judge};
+use crate::oracle::{Evidence, Signature, Verdict, Violation, judge};
 use crate::store::Finding;
 use crate::tensor::{Tensor, Value, Values, resized};
 
@@ -20,11 +22,16 @@ const NATURAL: [usize; 2] = [2, 3];
 /// Values that nothing makes equal by chance.
 const DISTINCT: [f64; 12] = [1.0, -0.5, 2.0, 0.25, -1.5, 3.0, 0.75, -2.0, 1.25, -0.25, 2.5, -1.0];
 
-/// `finding` with a telling case; as it is, if nothing can be made more natural.
-pub fn telling(finding: &Finding, limits: Limits) -> anyhow::Result<Finding> {
+/// `finding` with a telling case; as it is, if nothing can be made more natural. Larger sizes may meet another bug. So the case fails in no
+/// other way, and none of `causes` explains it that does not explain the finding.
+pub fn telling(finding: &Finding, causes: &[RootCause], limits: Limits) -> anyhow::Result<Finding> {
     let Some(op) = ops::find(&finding.case.op) else { return Ok(finding.clone()) };
     let devices: Vec<Device> = finding.observations.iter().map(|seen| seen.device).collect();
-    let mut search = Search { executor: Executor::start(&devices, &limits.into())?, op, finding };
+    let own = match judge(&Evidence::new(op, &finding.case, &finding.observations)) {
+        Verdict::Fail(all) => all.iter().map(|violation| violation.signature(op.name)).collect(),
+        _ => Vec::new(),
+    };
+    let mut search = Search { executor: Executor::start(&devices, &limits.into())?, op, finding, own, causes };
     let mut case = finding.case.clone();
     for step in [weighted, classes, sizes, values] {
         // The boldest first. Each may go on from where the last one ended.
@@ -52,6 +59,9 @@ struct Search<'a> {
     executor: Executor,
     op: &'static Op,
     finding: &'a Finding,
+    /// All ways in which the finding's case fails.
+    own: Vec<Signature>,
+    causes: &'a [RootCause],
 }
 
 impl Search<'_> {
@@ -70,7 +80,21 @@ impl Search<'_> {
             return Ok(false);
         }
         let found = violations(&mut self.executor, self.op, candidate, Patience::Full)?;
-        Ok(found.iter().any(|violation| self.is_it(violation)))
+        Ok(found.iter().any(|violation| self.is_it(violation))
+            && !found.iter().any(|violation| self.is_new(violation))
+            && self.explaining(candidate).is_subset(&self.explaining(&self.finding.case)))
+    }
+
+    /// Whether the finding's case does not fail like that.
+    fn is_new(&self, violation: &Violation) -> bool {
+        let signature = violation.signature(self.op.name);
+        !self.own.iter().any(|own| own.is_alike(&signature))
+    }
+
+    /// The causes that explain the finding's failure if `case` shows it.
+    fn explaining(&self, case: &Case) -> BTreeSet<&str> {
+        let sighting = Sighting { case, ..Sighting::of(self.finding) };
+        self.causes.iter().filter(|cause| cause.is_shown_by(&sighting)).map(|cause| cause.name.as_str()).collect()
     }
 
     /// `case` with a dimension of size 1 wider that can be wider by itself.

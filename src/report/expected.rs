@@ -43,7 +43,7 @@ pub fn expected(evidence: &Evidence, violation: &Violation) -> String {
         (_, OracleName::Agreement, _) => "The same result on every device.".to_string(),
         (_, OracleName::SecondDerivative, _) => format!("Different second derivatives: {}.", inline(&violation.detail)),
         (_, OracleName::Gradient, Kind::MissingGradient | Kind::RefusedGradient | Kind::NotSupported) => {
-            format!("`Ok`, and a gradient of {}.", with_gradient(evidence).join(", "))
+            format!("`Ok`, and a gradient of {}.", with_gradient(evidence).join(" and of "))
         }
         (_, _, Kind::WrongValue) if !wrong.is_empty() => table(&wrong),
         (_, _, Kind::WrongValue) => format!("A different value: {}.", inline(&violation.detail)),
@@ -74,7 +74,7 @@ fn with_gradient(evidence: &Evidence) -> Vec<String> {
 fn and_gradients(evidence: &Evidence) -> String {
     match with_gradient(evidence) {
         names if names.is_empty() => String::new(),
-        names => format!(", and a gradient of {}", names.join(", ")),
+        names => format!(", and a gradient of {}", names.join(" and of ")),
     }
 }
 

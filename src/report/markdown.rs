@@ -98,8 +98,8 @@ impl<'a> Report<'a> {
             Err(why) => {
                 let _ = write!(
                     text,
-                    "`{}`, with the inputs below ({}).\n\n{}",
-                    inline(&call(evidence.op, &finding.case)),
+                    "{}\nwith these inputs ({}):\n\n{}",
+                    fenced("rust", &call(evidence.op, &finding.case)),
                     inline(why),
                     fenced("toml", &finding.case.to_text())
                 );

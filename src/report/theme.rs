@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use super::markdown::text::{folded, inline};
+use crate::CANDLE;
 use crate::causes::{RootCause, Theme};
 use crate::program::Test;
 
@@ -19,7 +20,11 @@ pub struct Part<'a> {
 
 /// The issue about `theme`, whose name is `key`.
 pub fn theme(key: &str, theme: &Theme, parts: &[Part]) -> String {
-    let mut text = format!("# {}\n\n{}\n\n", theme.title, theme.decision.trim());
+    let mut text = format!("# {}\n\n{}\n\nSeen in candle {CANDLE}.", theme.title, theme.decision.trim());
+    if parts.iter().any(|part| part.cause.on().contains(&"cuda")) {
+        text += " Results on CUDA are those of a simulated device that executes candle's own kernels, unless a GPU is named.";
+    }
+    text += "\n\n";
     text += "| | what happens | seen as | where | since |\n|---|---|---|---|---|\n";
     for (number, Part { cause, .. }) in (1..).zip(parts) {
         let since = cause.since.as_ref().map_or_else(String::new, ToString::to_string);
@@ -27,20 +32,35 @@ pub fn theme(key: &str, theme: &Theme, parts: &[Part]) -> String {
         let cells = [&cause.title, &cause.seen_as(), &at, &since].map(|text| inline(text));
         let _ = writeln!(text, "| {number} | {} |", cells.join(" | "));
     }
-    let fixes = parts.iter().filter(|part| part.change.is_some()).count();
-    if fixes > 0 {
-        let mended: usize =
-            parts.iter().filter_map(|part| part.cause.proof.as_ref()).map(|proof| proof.mends.len()).sum();
-        let _ = write!(
-            text,
-            "\n{fixes} of these have a change below, each with a test; with them {mended} known failures pass, and no case fails that \
-             passed before. `snuffer fixes export --theme {key}` writes them as a series of commits.\n"
-        );
-    }
+    text += &changes(key, parts);
     for (number, part) in (1..).zip(parts) {
         text += &section(number, part);
     }
     text
+}
+
+/// How many causes have a change, a test for it and a proof.
+fn changes(key: &str, parts: &[Part]) -> String {
+    let fixed: Vec<&Part> = parts.iter().filter(|part| part.change.is_some()).collect();
+    if fixed.is_empty() {
+        return String::new();
+    }
+    let tested = fixed.iter().filter(|part| part.test.is_some()).count();
+    let mut text = format!(
+        "\nCauses with a change below: {}; with a test for it: {tested}. `snuffer fixes export --theme {key}` writes the \
+         changes as a series of commits.",
+        fixed.len()
+    );
+    let proofs = fixed.iter().filter(|part| part.cause.is_proven()).filter_map(|part| part.cause.proof.as_ref());
+    let (proven, mended) = proofs.fold((0, 0), |(proven, mended), proof| (proven + 1, mended + proof.mends.len()));
+    if proven > 0 {
+        let _ = write!(
+            text,
+            " Proven changes: {proven}. With them, known failures that pass: {mended}; known cases that fail although they \
+             passed before: none."
+        );
+    }
+    text + "\n"
 }
 
 fn section(number: usize, Part { cause, test, change }: &Part) -> String {

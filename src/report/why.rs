@@ -29,7 +29,7 @@ impl Why<'_> {
         cause.since.iter().for_each(|since| line("Since:", &format!("candle {since}.")));
         cause.pytorch.iter().for_each(|said| line("PyTorch:", said));
         if !cause.models.is_empty() {
-            line("Called by", &format!("{}.", some_of(&cause.models)));
+            line("Called, whatever the arguments, by", &format!("{}.", some_of(&cause.models)));
         }
         cause.workaround.iter().for_each(|said| line("Until it is fixed:", said));
         let Some(change) = change else { return text };

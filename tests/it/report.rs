@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use snuffer::case::{Backward, Case};
-use snuffer::causes::{KnownFailures, Sighting};
+use snuffer::causes::{KnownFailures, RootCause, Sighting};
 use snuffer::device::Device;
 use snuffer::exec::{Deadline, Executor, Limits, Ran, WorkerSpec};
 use snuffer::investigate::telling;
@@ -11,10 +11,11 @@ use snuffer::ops;
 use snuffer::oracle::{Evidence, OracleName, Signature, judge};
 use snuffer::outcome::{CudaError, Fault, Observation, Outcome, Panic, Phase, Place, Refusal, Returned};
 use snuffer::program::{Agreement, ProgramOptions, agreement, agrees, outputs, program, test, torch};
-use snuffer::report::{Answer, Report, Why, replay};
+use snuffer::report::{Answer, Part, Report, Why, replay, theme};
 use snuffer::store::{Finding, Store};
 use snuffer::tensor::{DType, Tensor, Value};
 
+use crate::causes::causes;
 use crate::cli::{code, snuffer, text};
 use crate::finding::finding;
 use crate::kept::regressions;
@@ -63,7 +64,16 @@ fn a_report_is_an_issue_that_can_be_filed() {
         insta::assert_snapshot!("report", report.markdown());
     });
     let without = Report { program: Err("too many numbers"), ..report };
-    assert!(without.markdown().contains("op = \"loss.nll\""), "the case itself, where there is no program");
+    let said = without.markdown();
+    for part in [
+        "op = \"loss.nll\"",
+        "```rust\ncandle_nn::loss::nll(&inp, &target)?\n```\n\nwith these inputs (too many numbers):",
+    ] {
+        assert!(
+            said.contains(part),
+            "the call and the case itself, where there is no program: {part} is not in\n{said}"
+        );
+    }
     let cause = causes.iter().find(|cause| cause.is_proven()).expect("a proven cause");
     let change = Some("-old\n+new\n");
     let about = Report { cause: Some(Why { cause, change, is_asked: true }), ..without };
@@ -286,9 +296,44 @@ fn the_case_of_a_report_has_natural_sizes_and_a_loss_that_shows_the_gradient() {
     let imported = snuffer(folder.path(), &["import", kept.to_str().expect("a path"), "--device", "cpu"]);
     assert_eq!(code(&imported), 2, "{}", text(&imported.stderr));
     let (_, finding) = Store::open(folder.path()).expect("a store").readable().expect("findings").remove(0);
-    let shown = telling(&finding, Limits::default()).expect("a worker starts");
+    let shown = telling(&finding, &[], Limits::default()).expect("a worker starts");
     assert_eq!(shown.signature, finding.signature);
     let x = &shown.case.inputs["x"];
     assert_eq!((&x.shape, x.floats(), shown.case.backward), (&vec![2], vec![1.0, -0.5], Backward::Weighted));
     assert_eq!(shown.observations.len(), 1, "what the device did with this case");
+}
+
+#[test]
+fn the_case_of_a_report_does_not_grow_into_another_bug() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let kept = "corpora/regressions/tensor.conv_transpose1d/f16-channels-rounded-on-cpu/case.toml";
+    let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join(kept);
+    let imported = snuffer(folder.path(), &["import", kept.to_str().expect("a path"), "--device", "cpu"]);
+    assert_eq!(code(&imported), 2, "{}", text(&imported.stderr));
+    let (_, finding) = Store::open(folder.path()).expect("a store").readable().expect("findings").remove(0);
+    // A batch of two is multiplied wrongly on the CPU in every dtype, and the failure has the same name.
+    for (causes, batch) in [(causes(), 1), (Vec::new(), 2)] {
+        let shown = telling(&finding, &causes, Limits::default()).expect("a worker starts");
+        assert_eq!(shown.case.inputs["x"].shape[0], batch, "{}", shown.case.to_text());
+    }
+}
+
+#[test]
+fn the_report_of_a_theme_counts_tests_and_proofs() {
+    let (causes, mut others, themes) = (causes(), causes(), RootCause::themes().expect("themes"));
+    let place = causes.iter().position(RootCause::is_proven).expect("a proven cause");
+    others[place].proof = None;
+    let (proven, unproven) = (&causes[place], &others[place]);
+    let with = |cause| Part { cause, test: None, change: Some("-old\n+new\n".to_string()) };
+    let (name, about) = themes.iter().next().expect("a theme");
+    let said = theme(name, about, &[with(proven), with(unproven)]);
+    let passing = proven.proof.as_ref().expect("a proof").mends.len();
+    for part in [
+        "Causes with a change below: 2; with a test for it: 0.".to_string(),
+        format!("Proven changes: 1. With them, known failures that pass: {passing};"),
+    ] {
+        assert!(said.contains(&part), "{part} is not in\n{said}");
+    }
+    let alone = theme(name, about, &[with(unproven)]);
+    assert!(!alone.contains("Proven changes"), "{alone}");
 }
