@@ -13,6 +13,7 @@ mod compare;
 mod completions;
 mod coverage;
 mod demo;
+mod detectors;
 mod doctor;
 mod findings;
 mod fixes;
@@ -108,6 +109,8 @@ enum Command {
     Coverage(coverage::Args),
     /// Measure snuffer itself: its mutation score, and its simulated device against hardware.
     Lab(lab::Args),
+    /// Measure the detectors of the simulated device on labelled programs.
+    Detectors(detectors::Args),
     /// Write a static site: the matrix of ops, every finding, coverage and trends.
     Site(site::Args),
     /// Check the devices, workers, canary and tools of this machine.
@@ -177,6 +180,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
         Command::New(args) => new::run(&args),
         Command::Coverage(args) => coverage::run(&args, &store),
         Command::Lab(args) => lab::run(&args, &store),
+        Command::Detectors(args) => detectors::run(&args),
         Command::Site(args) => site::run(&args, &store),
         Command::Doctor(args) => doctor::run(&args),
         Command::Schema(args) => schema::run(&args),

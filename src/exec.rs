@@ -29,6 +29,7 @@ mod stack;
 mod start;
 pub mod toolkit;
 pub mod unusable_device;
+pub mod watched;
 pub mod worker;
 
 use std::collections::BTreeMap;

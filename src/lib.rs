@@ -66,6 +66,8 @@ pub mod check;
 pub mod compare;
 #[cfg(feature = "cli")]
 pub mod console;
+#[cfg(feature = "cli")]
+pub mod detectors;
 #[cfg(feature = "suite")]
 pub mod fidelity;
 #[cfg(feature = "suite")]

@@ -14,7 +14,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
         &["hunt", "import", "findings", "causes", "triage", "minimize", "report", "bisect", "merge", "history", "site"],
     ),
     ("Testing candle", &["compare", "regressions", "fixes", "coverage"]),
-    ("snuffer itself", &["lab", "schema", "completions", "man"]),
+    ("snuffer itself", &["lab", "detectors", "schema", "completions", "man"]),
 ];
 
 /// The command of another program, which newcomers look for in this list.
@@ -22,7 +22,7 @@ const YOURS: &str = "Your own program:
   cargo snuffer runs any CUDA program or test on the simulated device: see `cargo snuffer --help`";
 
 /// The commands that have no store, whose help does not list `--store`.
-const WITHOUT_STORE: [&str; 12] = [
+const WITHOUT_STORE: [&str; 13] = [
     "demo",
     "doctor",
     "guard",
@@ -32,13 +32,14 @@ const WITHOUT_STORE: [&str; 12] = [
     "merge",
     "regressions",
     "bisect",
+    "detectors",
     "schema",
     "completions",
     "man",
 ];
 
 /// The commands that print what people keep in a file; those of a command with commands of its own stand behind it.
-const WITH_OUTPUT: [(&str, &[&str]); 15] = [
+const WITH_OUTPUT: [(&str, &[&str]); 16] = [
     ("doctor", &[]),
     ("guard", &[]),
     ("avoid", &[]),
@@ -52,6 +53,7 @@ const WITH_OUTPUT: [(&str, &[&str]); 15] = [
     ("history", &[]),
     ("regressions", &[]),
     ("coverage", &[]),
+    ("detectors", &[]),
     ("lab", &["score", "fidelity", "golden"]),
     ("schema", &[]),
 ];

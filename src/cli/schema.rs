@@ -5,6 +5,7 @@ use schemars::{JsonSchema, Schema};
 
 use super::{UsageError, avoid, causes, doctor, list, ops, regressions, replay, similar};
 use crate::console;
+use crate::detectors::Measured;
 use crate::exit_code::Exit;
 use crate::fidelity::Fidelity;
 use crate::golden::Checked;
@@ -30,11 +31,12 @@ struct Output {
 }
 
 /// All JSON outputs. A new one must be added here.
-const OUTPUTS: [Output; 18] = [
+const OUTPUTS: [Output; 19] = [
     Output { name: "avoid", of: "a line of snuffer avoid --json", schema: schema::<avoid::Avoided> },
     Output { name: "bisect", of: "snuffer bisect --json", schema: schema::<Bisection> },
     Output { name: "cause", of: "a line of snuffer causes --json", schema: schema::<causes::Explained> },
     Output { name: "comparison", of: "snuffer compare --format json", schema: schema::<Comparison> },
+    Output { name: "detectors", of: "a line of snuffer detectors --json", schema: schema::<Measured> },
     Output { name: "doctor", of: "snuffer doctor --json", schema: schema::<doctor::Machine> },
     Output { name: "failure", of: "a line of campaigns/NAME.failures.jsonl in a store", schema: schema::<Failure> },
     Output { name: "fidelity", of: "snuffer lab fidelity --json", schema: schema::<Fidelity> },

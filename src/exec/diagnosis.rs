@@ -118,6 +118,20 @@ impl Reports {
         device_reports
     }
 
+    /// The kinds of all that is wrong, each once.
+    pub fn kinds(&self) -> Vec<Kind> {
+        let is_there = |kind: &Kind| {
+            let wrong = |report: &&Report| matches!(report.severity, Severity::Fault | Severity::Report);
+            self.0.iter().filter(wrong).any(|report| report.kind == Some(*kind))
+        };
+        Kind::ALL.iter().copied().filter(is_there).collect()
+    }
+
+    /// The first thing that the simulator cannot do.
+    pub fn unsupported(&self) -> Option<String> {
+        self.of(Severity::Unsupported).next().map(Report::message)
+    }
+
     /// The calls that were asked to fail: `cuMemAllocAsync returns CUDA_ERROR_OUT_OF_MEMORY`.
     pub fn injected(&self) -> impl Iterator<Item = String> {
         self.of(Severity::Injected).map(Report::message)

@@ -17,6 +17,7 @@ mod compare;
 mod console;
 mod coverage;
 mod damage;
+mod detectors;
 mod diagnosis;
 mod doctor;
 mod documented;

@@ -16,7 +16,20 @@ const ROWS: [&[&str]; 12] = [
     &["store"],
     &["causes", "investigate", "report"],
     &["settle"],
-    &["candles", "check", "compare", "fidelity", "fixes", "fuzz", "golden", "hunt", "kernels", "matrix", "score"],
+    &[
+        "candles",
+        "check",
+        "compare",
+        "detectors",
+        "fidelity",
+        "fixes",
+        "fuzz",
+        "golden",
+        "hunt",
+        "kernels",
+        "matrix",
+        "score",
+    ],
     &["cli", "console", "exit_code"],
 ];
 

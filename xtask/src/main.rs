@@ -20,6 +20,7 @@ mod capability;
 #[path = "../../src/candles/compiler.rs"]
 mod compiler;
 mod crates;
+mod detectors;
 mod dist;
 mod fix_cost;
 mod functions;
@@ -103,6 +104,8 @@ enum Task {
     CandleTests(candle_tests::Args),
     /// Run the CUDA tests and examples of published crates on the simulated device, and compare with known results.
     Crates(crates::Args),
+    /// Compile our labelled programs, and measure which of their errors the simulated device finds, misses and invents.
+    Detectors(detectors::Args),
     /// On a machine with a GPU, run all checks that need real hardware, within a budget, and write docs/gpu/REPORT.md.
     GpuReport(gpu_report::Args),
     /// Run a command, such as `cargo test --features cuda`, as if the simulated device were a GPU.
@@ -187,6 +190,7 @@ fn run(task: Task) -> anyhow::Result<u8> {
         Task::Candle(args) => candle::run(root, &args),
         Task::CandleTests(args) => candle_tests::run(&set_up::toolkit()?, &args),
         Task::Crates(args) => crates::run(&args),
+        Task::Detectors(args) => detectors::run(&args),
         Task::GpuReport(args) => gpu_report::run(&args),
         Task::StandIn { command } => stand_in::run(&command),
         Task::Simulator => set_up::simulator().map(|_| 0),
