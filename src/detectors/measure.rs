@@ -11,12 +11,11 @@ use super::measured::{Judged, Measured};
 use crate::exec::watched::{Program, Watched};
 use crate::exec::{Sanitizer, pool};
 
-/// How the simulated device runs a program: as `cargo snuffer` lets it, and with the checkers of what PTX allows or what changes nothing. A
-/// fault ends the launch, because a program that goes on after one may not end.
+/// How the simulated device runs a program: as `cargo snuffer` lets it, and with the checkers of what PTX allows or what changes nothing.
 const CHECKED: [(&str, &str); 3] = [
     ("SNUFFER_SIM_CHECKS", "all,same-values,early-exits"),
     ("SNUFFER_SIM_ORDERS", "4"),
-    ("SNUFFER_SIM_AFTER_FAULT", "stop"),
+    ("SNUFFER_SIM_AFTER_FAULT", "continue"),
 ];
 
 /// The same without the checkers that can be switched off.
