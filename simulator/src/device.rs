@@ -53,8 +53,21 @@ pub struct Entry {
     pub max_threads: Option<u32>,
 }
 
-/// The newest `.version` whose text this front end reads.
-const VERSION: (u32, u32) = (9, 0);
+/// The newest `.version` whose text this front end reads. Of a version within the same major one, only new instructions are unknown.
+const VERSION: (u32, u32) = (9, u32::MAX);
+
+/// True if a module for this target runs on a device of this compute capability; `None` if it is no target. `sm_90a` runs on 9.0 alone,
+/// and `sm_100f` on the capabilities of its family that are not lower.
+fn runs_on(target: &str, (major, minor): (u32, u32)) -> Option<bool> {
+    let name = target.trim_start_matches("sm_");
+    let of: u32 = name.trim_end_matches(['a', 'f']).parse().ok()?;
+    let device = major * 10 + minor;
+    Some(match name.as_bytes().last() {
+        Some(b'a') => of == device,
+        Some(b'f') => of <= device && of / 10 == major,
+        _ => of <= device,
+    })
+}
 
 #[derive(Debug)]
 struct Loaded {
@@ -125,15 +138,10 @@ impl Device {
             let (major, minor) = module.version;
             return Err(LoadError::TooNewVersion(format!("PTX {major}.{minor}")));
         }
-        let (major, minor) = self.config.capability;
-        let digits = module.target.trim_start_matches("sm_").trim_end_matches(char::is_alphabetic);
-        let specific = module.target.ends_with('a');
-        match digits.parse::<u32>() {
-            Ok(target) if target > major * 10 + minor || specific && target != major * 10 + minor => {
-                return Err(LoadError::TooNewArchitecture(module.target));
-            }
-            Ok(_) => {}
-            Err(_) => return Err(LoadError::Syntax(format!("`{}` is not a target", module.target))),
+        match runs_on(&module.target, self.config.capability) {
+            Some(true) => {}
+            Some(false) => return Err(LoadError::TooNewArchitecture(module.target)),
+            None => return Err(LoadError::Syntax(format!("`{}` is not a target", module.target))),
         }
         let loaded = Loaded { text: text.into(), module, variables: None, kernels: HashMap::new() };
         self.modules.push(Some(Box::new(loaded)));

@@ -1,10 +1,12 @@
 //! The instruction table: every PTX form that the simulator executes, by its full name. The decoder and the documentation
-//! read it. A form that is not here is reported as unsupported, by name.
+//! read it. `derived.rs` makes forms of others by a step before or after them. Any other form is reported as unsupported, by name.
 
 mod asynchronous;
 mod compare;
 mod convert;
+mod derived;
 mod float;
+mod float_kinds;
 mod half;
 mod integer;
 mod logic;
@@ -12,7 +14,7 @@ mod matrix;
 mod memory;
 mod order;
 mod taint_rules;
-mod video;
+pub mod video;
 mod warp;
 
 use std::any::TypeId;
@@ -28,6 +30,7 @@ pub use matrix::{Arithmetic, Element, Matrix, MatrixFragment, Product};
 pub use memory::{Access, Atomic, Space, Update};
 pub use order::{Scope, Strength};
 pub use taint_rules::{Apart, ArithmeticCheck, TaintRule};
+pub use video::{Part, Selection, Video};
 pub use warp::{BlockBarrier, Choose, Gather, Reduction};
 
 /// Writes every lane of its last argument.
@@ -58,6 +61,12 @@ pub enum Action {
     Three(Three),
     /// `d = f(a, b, c, e)`
     Four(Four),
+    /// One or two comparisons of `a` and `b`, combined with the predicate `c`.
+    Compare(Comparison),
+    /// `d = f(a, b, c)`, each of which may be a part of a register.
+    Video(Video),
+    /// `d|p = lop3(a, b, c, table)`: the predicate is that `d` is not zero, combined by this form with another.
+    Logic3(&'static str),
     /// `d, carry = f(a, b, c, carry)`; forms with two operands get zeros as `c`.
     Carry(Carry),
     /// `d = [a + offset]`
@@ -87,6 +96,10 @@ pub enum Action {
     Shuffle(Choose),
     /// `d, p = gather(a)` among the lanes of the member mask.
     Gather(Gather),
+    /// [`Self::Gather`] without a source.
+    Elect(Gather),
+    /// `d` = a cache's policy, which has no effect.
+    Policy,
     /// `d` = the lanes that execute this.
     ActiveMask,
     /// Loads, stores or multiplies matrices that are spread over the lanes.
@@ -103,12 +116,29 @@ pub enum Action {
     IsConstant,
     /// Orders memory, or sleeps: does nothing, because one warp runs at a time.
     Nothing,
+    /// Ends the thread.
+    Exit,
     /// Ends the thread, or returns from a device function.
     Return,
     /// Goes to a label.
     Branch,
+    /// Goes to one of a list of labels.
+    BranchByNumber,
     /// Calls a device function.
     Call,
+}
+
+/// A comparison that the table has not as a whole.
+#[derive(Debug, Clone, Copy)]
+pub struct Comparison {
+    /// The comparison of two numbers.
+    pub test: Two,
+    /// True if the operands are pairs of halves.
+    pub pair: bool,
+    /// The form that combines its result with a predicate.
+    pub combine: Option<&'static str>,
+    /// The bits of a result that holds, of each half of a pair; `None` for predicates.
+    pub truth: Option<u64>,
 }
 
 /// One form: what it does, and all that the decoder and the checkers must know about it.
@@ -124,6 +154,8 @@ pub struct Form {
     pub check: ArithmeticCheck,
     /// What counts as zero if it is subnormal, which the action does not know.
     pub flushes: Flushes,
+    /// How its result is limited, which the action does not know, either.
+    pub limit: Option<Step>,
     /// Its part in a product and a sum that a GPU may fuse, if it can have one.
     pub fusion: Option<Fusion>,
     /// The section of the PTX ISA that it is from.
@@ -150,13 +182,57 @@ pub enum Results {
     Combination,
 }
 
-/// The operands in single precision that an instruction with `.ftz` flushes: subnormal ones count as zero.
+/// The operands that an instruction with `.ftz` flushes: subnormal ones count as zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Flushes {
     /// The sources.
     pub sources: bool,
     /// The result.
     pub result: bool,
+    /// How.
+    pub by: Step,
+}
+
+/// What is done with an operand before an instruction, or with its result afterwards.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// A subnormal number is zero.
+    Flush,
+    /// A subnormal half is zero.
+    FlushHalf,
+    /// Each of two subnormal halves is zero.
+    FlushHalves,
+    /// Each of two subnormal numbers is zero.
+    FlushPair,
+    /// From 0 to 1, in single precision.
+    Limit,
+    /// From 0 to 1, in double precision.
+    LimitDouble,
+    /// From 0 to 1, of `f16`.
+    LimitHalf,
+    /// From 0 to 1, of `bf16`.
+    LimitBf16,
+}
+
+impl Step {
+    /// The form that does it.
+    pub fn form(self) -> &'static str {
+        match self {
+            Self::Flush => "flush.f32",
+            Self::FlushHalf => "flush.f16",
+            Self::FlushHalves => "flush.f16x2",
+            Self::FlushPair => "flush.f32x2",
+            Self::Limit => "cvt.sat.f32.f32",
+            Self::LimitDouble => "cvt.sat.f64.f64",
+            Self::LimitHalf => "cvt.sat.f16.f16",
+            Self::LimitBf16 => "cvt.sat.bf16.bf16",
+        }
+    }
+}
+
+impl Flushes {
+    /// Flushes nothing.
+    const NOTHING: Self = Self { sources: false, result: false, by: Step::Flush };
 }
 
 /// The role of a form where a GPU may fuse a product with a sum of the same type.
@@ -183,12 +259,13 @@ impl From<Action> for Form {
         Self {
             action,
             results: match action {
-                Action::Shuffle(_) | Action::Gather(_) => Results::NumberAndPredicate,
+                Action::Shuffle(_) | Action::Gather(_) | Action::Elect(_) => Results::NumberAndPredicate,
                 _ => Results::One,
             },
             taint: TaintRule::Whole,
             check: ArithmeticCheck::Nothing,
-            flushes: Flushes { sources: false, result: false },
+            flushes: Flushes::NOTHING,
+            limit: None,
             fusion: None,
             group: "",
             source: (TypeId::of::<()>(), 0),
@@ -304,7 +381,8 @@ impl Table {
     fn add_ftz<From: Lane, To: Lane>(&mut self, name: impl Into<Cow<'static, str>>, form: Form) {
         let name = name.into();
         let is_single = |of: TypeId| of == TypeId::of::<f32>();
-        let flushes = Flushes { sources: is_single(TypeId::of::<From>()), result: is_single(TypeId::of::<To>()) };
+        let [sources, result] = [TypeId::of::<From>(), TypeId::of::<To>()].map(is_single);
+        let flushes = Flushes { sources, result, ..Flushes::NOTHING };
         if (flushes.sources || flushes.result) && self.wants(&name) {
             self.add(with_ftz(&name), Form { flushes, ..form });
         }
@@ -345,25 +423,37 @@ struct Family {
 }
 
 static FAMILIES: [Family; 5] = [
-    Family { words: &["set", "setp", "selp"], make: &[compare::forms] },
-    Family { words: &["cvt", "cvta", "isspacep", "mov", "pack", "unpack"], make: &[convert::forms] },
+    Family { words: &["set", "setp", "selp", "slct"], make: &[compare::forms] },
+    Family {
+        words: &["cvt", "cvta", "getctarank", "isspacep", "mapa", "mov", "pack", "unpack"],
+        make: &[convert::forms],
+    },
     Family { words: &["atom", "cp", "mbarrier"], make: &[memory::atomics, asynchronous::forms] },
     Family {
         words: &[
             "activemask",
+            "applypriority",
             "bar",
             "barrier",
             "bra",
             "brkpt",
+            "brx",
             "call",
+            "elect",
+            "createpolicy",
+            "discard",
             "exit",
             "fence",
+            "griddepcontrol",
             "match",
             "membar",
             "nanosleep",
+            "pmevent",
             "prefetch",
+            "prefetchu",
             "redux",
             "ret",
+            "setmaxnreg",
             "shfl",
             "trap",
             "vote",
@@ -374,22 +464,37 @@ static FAMILIES: [Family; 5] = [
 ];
 
 /// The files with the forms of all other words.
-const OTHERS: &[fn(&mut Table)] = &[integer::forms, logic::forms, video::forms, float::forms, half::forms];
+const OTHERS: &[fn(&mut Table)] =
+    &[integer::forms, logic::forms, video::forms, float::forms, float_kinds::forms, half::forms];
 
 /// The name of a form with `.ftz`, which comes before the types and some modifiers.
 fn with_ftz(name: &str) -> String {
-    let follows = |word: &&str| word.ends_with(|last: char| last.is_ascii_digit()) || ["sat", "NaN"].contains(word);
-    let rest: usize = name.rsplit('.').take_while(follows).map(|word| 1 + word.len()).sum();
-    let (before, after) = name.split_at(name.len() - rest);
+    let (first, words) = name.split_once('.').unwrap_or((name, ""));
+    let follows = |word: &&str| {
+        word.ends_with(|last: char| last.is_ascii_digit()) || ["sat", "NaN", "xorsign", "abs"].contains(word)
+    };
+    let rest: usize = words.rsplit('.').take_while(follows).map(|word| 1 + word.len()).sum();
+    let (before, after) = name.split_at(first.len().max(name.len() - rest));
     format!("{before}.ftz{after}")
 }
 
 /// The form of this name, such as `add.s32`.
 pub fn form(name: &str) -> Option<Form> {
+    in_table(name).or_else(|| derived::derived(name))
+}
+
+/// The form that the table has under this name, or under one without what does not matter here.
+fn in_table(name: &str) -> Option<Form> {
     static TABLE: Mutex<Table> = Mutex::new(Table::new());
     let mut table = TABLE.lock().expect("nothing panics under the lock");
     let mut named = |name: &str| memory::access(name).or_else(|| table.form(name));
     named(name).or_else(|| named(&memory::canonical(name)?)).or_else(|| named(&matrix::canonical(name)?))
+}
+
+/// The name under which the table has a form of another name: without what does not matter here.
+pub fn listed(name: &str) -> Option<String> {
+    let known = |name: &String| form(name).is_some();
+    memory::canonical(name).filter(known).or_else(|| matrix::canonical(name).filter(known))
 }
 
 /// All forms by group and name, as Markdown.

@@ -87,6 +87,19 @@ impl<T: Lane> Lane for Two<T> {
     }
 }
 
+/// Two floats in one 64-bit register, the lower first.
+#[derive(Debug, Clone, Copy)]
+pub struct Floats(pub f32, pub f32);
+
+impl Lane for Floats {
+    fn of(bits: u64) -> Self {
+        Self(f32::of(bits), f32::of(bits >> 32))
+    }
+    fn bits(self) -> u64 {
+        self.0.bits() | self.1.bits() << 32
+    }
+}
+
 /// The lanes of `mask`, lowest first.
 pub fn lanes(mut mask: u32) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {

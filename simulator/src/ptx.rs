@@ -1,14 +1,20 @@
 //! The front end: finds what a PTX module declares, and parses the body of one function on demand.
 
+mod declaration;
+mod expression;
 mod index;
 mod lexer;
+mod operand;
 mod parser;
+mod scan;
 mod text;
 
 use std::collections::BTreeSet;
 
-pub use index::{Function, Module, index};
-pub use parser::{Operand, Parameter, Source, Statement, body};
+pub use declaration::{Parameter, Registers};
+pub use index::{Function, Module, Pointer, index};
+pub use operand::Operand;
+pub use parser::{Source, Statement, body};
 pub use text::Text;
 
 /// Why parsing failed, and where.

@@ -1,4 +1,4 @@
-//! The page of what runs on the simulated device: made from the table of instructions, from the sources of its libraries, and from
+//! The page of what runs on the simulated device: made from the measured forms of instructions, from the sources of its libraries, and from
 //! the list of intrinsics.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,16 +26,6 @@ fn defined(folder: &Path, names: &mut BTreeSet<String>) {
         let functions = source.split("extern \"C\" fn ").skip(1).filter_map(|after| after.split('(').next());
         names.extend(functions.map(str::to_owned));
     }
-}
-
-/// A row for each section of the PTX ISA: how many forms it has.
-fn instructions() -> String {
-    let text = simulator::isa::markdown();
-    let row = |group: &str| {
-        let (name, forms) = group.split_once('\n').unwrap_or((group, ""));
-        format!("| {name} | {} |\n", forms.matches('`').count() / 2)
-    };
-    text.split("\n## ").skip(1).map(row).collect()
 }
 
 /// A row for each library, and the functions of each that it has.
@@ -73,8 +63,9 @@ fn the_page_says_which_instructions_and_functions_there_are() {
     let (rows, lists) = functions();
     let intrinsics = fs::read_to_string(Path::new(ROOT).join("docs/intrinsics.md")).expect("docs/intrinsics.md");
     let run = intrinsics.split("**").nth(1).expect("how many run");
+    let forms = fs::read_to_string(Path::new(ROOT).join("simulator/tests/forms.md")).expect("simulator/tests/forms.md");
     let page = include_str!("support.template")
-        .replace("{instructions}", &instructions())
+        .replace("{forms}", &forms)
         .replace("{libraries}", &rows)
         .replace("{functions}", &lists)
         .replace("{intrinsics}", run);

@@ -76,6 +76,9 @@ pub(super) fn forms(table: &mut Table) {
             table.add(format!("mbarrier.{wait}.parity{space_name}.b64"), Action::TestPhase { space, parity: true });
         }
         table.add(format!("cp.async.mbarrier.arrive.noinc{space_name}.b64"), Action::ArriveAfterCopies(atomic(arrive)));
+        // One arrival more is expected first.
+        let nothing: Update = |old, _, _| old;
+        table.add(format!("cp.async.mbarrier.arrive{space_name}.b64"), Action::ArriveAfterCopies(atomic(nothing)));
     }
     table.add("mbarrier.pending_count.b64", op!(|a: u64| BarrierObject::of(a).pending));
 }

@@ -1,6 +1,7 @@
 //! Comparison and selection (PTX ISA 9.7.6, 9.7.7).
 
 use super::{Action, Form, Results, TYPES, Table, TaintRule, op};
+use crate::float::flush;
 use crate::lanes::{Bf16, F16, Lane, Lanes, Two, WARP};
 
 /// Adds `setp` and `set` of one comparison for one type.
@@ -100,6 +101,13 @@ pub(super) fn forms(table: &mut Table) {
         for suffix in types {
             let choose = op!(|a: u64, b: u64, choice: bool| if choice { a } else { b });
             table.add(format!("selp.{suffix}"), choose.taint(|_| TaintRule::Choose(bytes)));
+            table.add(format!("slct.{suffix}.s32"), op!(|a: u64, b: u64, c: i32| if c >= 0 { a } else { b }));
+            // A subnormal third operand is zero with `.ftz`, and of NaN the second is taken.
+            table.add(format!("slct.{suffix}.f32"), op!(|a: u64, b: u64, c: f32| if c >= 0.0 { a } else { b }));
+            table.add(
+                format!("slct.ftz.{suffix}.f32"),
+                op!(|a: u64, b: u64, c: f32| if flush(c) >= 0.0 { a } else { b }),
+            );
         }
     }
 }

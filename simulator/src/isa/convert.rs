@@ -2,12 +2,13 @@
 
 #![allow(clippy::cast_lossless, clippy::unnecessary_cast, reason = "one macro converts between all pairs of types")]
 
+mod narrow;
+
 use std::any::TypeId;
 
-use super::half::rectified;
 use super::{Action, ArithmeticCheck, Flushed, Form, Fusion, Space, TYPES, Table, TaintRule, op, with_ftz};
-use crate::float::{Format, Rounding, e4m3, e5m2, narrow, to_e4m3, to_e5m2};
-use crate::lanes::{Bf16, F16, Lane, Lanes, Two, WARP};
+use crate::float::{Format, Rounding, narrow};
+use crate::lanes::{Bf16, F16, Lane, Lanes, WARP};
 
 pub(super) fn forms(table: &mut Table) {
     moves(table);
@@ -15,8 +16,7 @@ pub(super) fn forms(table: &mut Table) {
     to_float(table);
     to_integer(table);
     between_floats(table);
-    pairs(table);
-    reduced(table);
+    narrow::forms(table);
 }
 
 /// What a move does.
@@ -45,15 +45,34 @@ fn moves(table: &mut Table) {
     table.add("pack.32", op!(|low: u32, high: u32| u64::from(low) | u64::from(high) << 32));
 
     table.group("Address spaces (9.7.9.20, 9.7.9.21)");
-    // Global addresses are their own generic addresses; the other spaces have windows (see `isa/memory.rs`).
-    table.add("cvta.global.u64", op!(|a: u64| a).taint(TaintRule::Bytes));
-    table.add("cvta.to.global.u64", op!(|a: u64| a).taint(TaintRule::Bytes));
-    table.add("cvta.shared.u64", op!(|a: u64| a | Space::SHARED_WINDOW).taint(TaintRule::Bytes));
-    table.add("cvta.to.shared.u64", op!(|a: u64| a & !Space::SHARED_WINDOW).taint(TaintRule::Bytes));
-    table.add("cvta.const.u64", op!(|a: u64| a).taint(TaintRule::Bytes));
-    table.add("cvta.to.const.u64", op!(|a: u64| a).taint(TaintRule::Bytes));
-    table.add("cvta.local.u64", op!(|a: u64| a | Space::LOCAL_WINDOW).taint(TaintRule::Bytes));
-    table.add("cvta.to.local.u64", op!(|a: u64| a & !Space::LOCAL_WINDOW).taint(TaintRule::Bytes));
+    // Global addresses are their own generic addresses; the other spaces have windows (see `isa/memory.rs`). Parameters have no
+    // generic address.
+    for (space, window) in [
+        ("global", 0),
+        ("const", 0),
+        ("shared", Space::SHARED_WINDOW),
+        ("shared::cta", Space::SHARED_WINDOW),
+        ("shared::cluster", Space::SHARED_WINDOW),
+        ("local", Space::LOCAL_WINDOW),
+    ] {
+        let [into, from] = match window {
+            0 => [op!(|a: u64| a), op!(|a: u64| a)],
+            Space::SHARED_WINDOW => [op!(|a: u64| a | Space::SHARED_WINDOW), op!(|a: u64| a & !Space::SHARED_WINDOW)],
+            _ => [op!(|a: u64| a | Space::LOCAL_WINDOW), op!(|a: u64| a & !Space::LOCAL_WINDOW)],
+        };
+        table.add(format!("cvta.{space}.u64"), into.taint(TaintRule::Bytes));
+        table.add(format!("cvta.to.{space}.u64"), from.taint(TaintRule::Bytes));
+    }
+    for word in ["isspacep.param", "isspacep.param::entry"] {
+        table.add(word, op!(|_a: u64| false));
+    }
+    // A cluster has one block.
+    for space in ["", ".shared::cluster"] {
+        table.add(format!("mapa{space}.u32"), op!(|a: u32, _b: u32| a));
+        table.add(format!("mapa{space}.u64"), op!(|a: u64, _b: u32| a));
+        table.add(format!("getctarank{space}.u32"), op!(|_a: u32| 0u32));
+        table.add(format!("getctarank{space}.u64"), op!(|_a: u64| 0u32));
+    }
     table.add("isspacep.global", op!(|a: u64| Space::of_generic(a) == Space::Global));
     table.add("isspacep.shared", op!(|a: u64| Space::of_generic(a) == Space::Shared));
     table.add("isspacep.shared::cta", op!(|a: u64| Space::of_generic(a) == Space::Shared));
@@ -68,7 +87,12 @@ fn integers(table: &mut Table) {
     table.group("Conversion (9.7.9.22)");
     macro_rules! pairs {
         ($to:ident $to_name:literal from $($from:ident $from_name:literal),+) => {
-            $(table.add(concat!("cvt.", $to_name, ".", $from_name), op!(|a: $from| a as $to as i64).extends::<$to>());)+
+            $(
+                table.add(concat!("cvt.", $to_name, ".", $from_name), op!(|a: $from| a as $to as i64).extends::<$to>());
+                table.add(concat!("cvt.sat.", $to_name, ".", $from_name), op!(|a: $from| {
+                    i128::from(a).clamp($to::MIN.into(), $to::MAX.into()) as $to as i64
+                }).check(ArithmeticCheck::Bound));
+            )+
         };
     }
     macro_rules! all {
@@ -258,68 +282,23 @@ fn between_floats(table: &mut Table) {
     // Saturation to [0, 1]; NaN and −0 become +0.
     table.add_ftz::<f32, f32>("cvt.sat.f32.f32", op!(|a: f32| if a > 0.0 { a.min(1.0) } else { 0.0 }));
     table.add("cvt.sat.f64.f64", op!(|a: f64| if a > 0.0 { a.min(1.0) } else { 0.0 }));
+    table.add("cvt.sat.f16.f16", op!(|a: F16| F16(if a.0 > 0.0 { a.0.min(1.0) } else { 0.0 })));
+    table.add("cvt.sat.bf16.bf16", op!(|a: Bf16| Bf16(if a.0 > 0.0 { a.0.min(1.0) } else { 0.0 })));
+    table.add_ftz::<f32, f32>("cvt.f32.f32", op!(|a: f32| a));
+    table.add("cvt.f64.f64", op!(|a: f64| a));
+    table.add("cvt.f16.f16", op!(|a: F16| a));
+    table.add("cvt.bf16.bf16", op!(|a: Bf16| a));
+    macro_rules! between_halves {
+        ($($suffix:literal $mode:ident),+) => {$(
+            table.add(concat!("cvt.", $suffix, ".bf16.f16"), op!(|a: F16| narrow(a.0.into(), Format::BF16, Rounding::$mode) as u16));
+            table.add(concat!("cvt.", $suffix, ".f16.bf16"), op!(|a: Bf16| narrow(a.0.into(), Format::F16, Rounding::$mode) as u16));
+        )+};
+    }
+    between_halves!("rn" NearestEven, "rz" Zero, "rm" Down, "rp" Up);
 }
 
 /// A conversion to a half. An H200 converts subnormal numbers as they are, even with `.ftz`.
 fn to_half(table: &mut Table, name: &'static str, form: Form) {
     table.add(with_ftz(name), form);
     table.add(name, form);
-}
-
-/// Two numbers in one register. The first source is the upper one.
-fn pairs(table: &mut Table) {
-    macro_rules! pairs {
-        ($($mode:literal $rounding:ident),+) => {$(
-            pairs!(@ $mode, $rounding, "f16x2" F16, |x| x);
-            pairs!(@ $mode, $rounding, "bf16x2" BF16, |x| x);
-            pairs!(@ concat!($mode, ".relu"), $rounding, "f16x2" F16, |x| rectified(x));
-            pairs!(@ concat!($mode, ".relu"), $rounding, "bf16x2" BF16, |x| rectified(x));
-        )+};
-        (@ $mode:expr, $rounding:ident, $to:literal $format:ident, |$x:ident| $value:expr) => {
-            table.add_ftz::<f32, u32>(format!("cvt.{}.{}.f32", $mode, $to), op!(|a: f32, b: f32| {
-                let narrowed = |x: f32| {
-                    let $x = narrow(x.into(), Format::$format, Rounding::$rounding);
-                    ($value) as u16
-                };
-                Two(narrowed(b), narrowed(a))
-            }));
-        };
-    }
-    pairs!("rn" NearestEven, "rz" Zero);
-    macro_rules! eight_bits {
-        ($($name:literal: $to:path, $from:path);+) => {$(
-            table.add_ftz::<f32, u16>(
-                concat!("cvt.rn.satfinite.", $name, ".f32"),
-                op!(|a: f32, b: f32| u16::from_le_bytes([$to(b), $to(a)])),
-            );
-            table.add(
-                concat!("cvt.rn.satfinite.", $name, ".f16x2"),
-                op!(|a: Two<F16>| u16::from_le_bytes([$to(a.0.0), $to(a.1.0)])),
-            );
-            table.add(
-                concat!("cvt.rn.f16x2.", $name),
-                op!(|a: u16| {
-                    let [low, high] = a.to_le_bytes();
-                    Two(F16($from(low)), F16($from(high)))
-                }),
-            );
-        )+};
-    }
-    eight_bits!("e4m3x2": to_e4m3, e4m3; "e5m2x2": to_e5m2, e5m2);
-}
-
-/// Single precision with ten bits of fraction, which tensor cores take.
-fn reduced(table: &mut Table) {
-    // An H200 keeps a quiet NaN here, and has the canonical one below.
-    table.add_ftz::<f32, u32>(
-        "cvt.rna.tf32.f32",
-        op!(|a: f32| if a.is_nan() { (a.to_bits() | 0x0040_0000) & !0x1fff } else { tf32(a, 0x1000) }),
-    );
-    table.add_ftz::<f32, u32>("cvt.rn.tf32.f32", op!(|a: f32| tf32(a, 0xfff + (a.to_bits() >> 13 & 1))));
-    table.add_ftz::<f32, u32>("cvt.rz.tf32.f32", op!(|a: f32| tf32(a, 0)));
-}
-
-/// `a` plus something below the last bit that is kept, cut. NaN is the canonical one, as far as it is kept.
-fn tf32(a: f32, half: u32) -> u32 {
-    (if a.is_nan() { 0x7fff_ffff } else { a.to_bits() + half }) & !0x1fff
 }

@@ -8,7 +8,7 @@ use super::{Action, ArithmeticCheck, Flushed, Form, Table, op};
 use crate::exact::{self, Precision};
 use crate::float::{Rounding, flush};
 use crate::jitter::{self, Bound, approximate};
-use crate::lanes::{Bf16, F16, Lane, Lanes, Two, WARP};
+use crate::lanes::{Bf16, F16, Floats, Lane, Lanes, Two, WARP};
 
 pub(super) fn forms(table: &mut Table) {
     arithmetic(table);
@@ -67,6 +67,9 @@ fn arithmetic(table: &mut Table) {
     table.group("Floating-point arithmetic (9.7.3)");
     // What `.ftz` does, for the forms that are decoded into this and others.
     table.add("flush.f32", op!(|a: f32| flush(a)));
+    table.add("flush.f32x2", op!(|a: Floats| Floats(flush(a.0), flush(a.1))));
+    table.add("flush.f16", op!(|a: u16| flush_half(a)));
+    table.add("flush.f16x2", op!(|a: Two<u16>| Two(flush_half(a.0), flush_half(a.1))));
     let (sum, difference) = fusions!(f32, fused);
     table.add("add.f32", op!(|a: f32, b: f32| a + b).sum(&sum));
     table.add("sub.f32", op!(|a: f32, b: f32| a - b).sum(&difference));
@@ -86,6 +89,11 @@ fn arithmetic(table: &mut Table) {
     table.add("mul.ftz.f32", flushed.product(flushed).flushed());
     table.add("mul.rn.ftz.f32", op!(|a: f32, b: f32| product_or_zero(a, b, Rounding::NearestEven)));
     bounds(table);
+}
+
+/// The bits of a half, those of zero for a subnormal one.
+fn flush_half(bits: u16) -> u16 {
+    if bits & 0x7c00 == 0 { bits & 0x8000 } else { bits }
 }
 
 /// Products without a rounding modifier, as they are where a sum without one uses them: a GPU may fuse the two (9.7.3.3). The
@@ -113,8 +121,42 @@ fn bounds(table: &mut Table) {
     add("max.f32", op!(|a: f32, b: f32| -lesser((-a).into(), (-b).into()) as f32));
     add("min.NaN.f32", op!(|a: f32, b: f32| lesser_or_nan(a, b)));
     add("max.NaN.f32", op!(|a: f32, b: f32| -lesser_or_nan(-a, -b)));
+    // Of the magnitudes.
+    add("min.abs.f32", op!(|a: f32, b: f32| lesser(a.abs().into(), b.abs().into()) as f32));
+    add("max.abs.f32", op!(|a: f32, b: f32| greater(a.abs(), b.abs())));
+    add("min.NaN.abs.f32", op!(|a: f32, b: f32| lesser_or_nan(a.abs(), b.abs())));
+    add("max.NaN.abs.f32", op!(|a: f32, b: f32| -lesser_or_nan(-a.abs(), -b.abs())));
     table.add("min.f64", op!(|a: f64, b: f64| lesser(a, b)).check(ArithmeticCheck::Bound));
     table.add("max.f64", op!(|a: f64, b: f64| -lesser(-a, -b)).check(ArithmeticCheck::Bound));
+    // The magnitudes are compared, and the result has the exclusive or of the signs, also that of NaN.
+    macro_rules! signs {
+        ($($name:literal $rest:literal: |$a:ident, $b:ident| $body:expr);+ $(;)?) => {$(
+            table.add(concat!($name, $rest), op!(|x: f32, y: f32| {
+                let ($a, $b) = (x.abs(), y.abs());
+                signed($body, x, y)
+            }));
+            table.add(concat!($name, ".ftz", $rest), op!(|x: f32, y: f32| {
+                let ($a, $b) = (flush(x.abs()), flush(y.abs()));
+                signed($body, x, y)
+            }));
+        )+};
+    }
+    signs! {
+        "min" ".xorsign.abs.f32": |a, b| lesser(a.into(), b.into()) as f32;
+        "max" ".xorsign.abs.f32": |a, b| greater(a, b);
+        "min" ".NaN.xorsign.abs.f32": |a, b| lesser_or_nan(a, b);
+        "max" ".NaN.xorsign.abs.f32": |a, b| -lesser_or_nan(-a, -b);
+    }
+}
+
+/// The greater of two numbers; of a number and NaN, the number.
+pub(super) fn greater(a: f32, b: f32) -> f32 {
+    -lesser((-a).into(), (-b).into()) as f32
+}
+
+/// A magnitude with the exclusive or of two signs.
+pub(super) fn signed(magnitude: f32, a: f32, b: f32) -> f32 {
+    if a.is_sign_negative() == b.is_sign_negative() { magnitude } else { -magnitude }
 }
 
 /// The rounding modes that processors do not offer.

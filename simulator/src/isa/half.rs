@@ -1,6 +1,6 @@
 //! Half-precision arithmetic (PTX ISA 9.7.4): each form for one number and for two in a register.
 
-use super::float::{hyperbolic, lesser, lesser_or_nan};
+use super::float::{greater, hyperbolic, lesser, lesser_or_nan, signed};
 use super::{Action, ArithmeticCheck, Form, Table, op};
 use crate::float::{Format, Rounding, fma, narrow, widen};
 use crate::jitter::{self, Bound, approximate};
@@ -60,6 +60,10 @@ fn two(table: &mut Table) {
     half_forms!(table, "max", |a, b| -lesser((-a).into(), (-b).into()) as f32, .check(ArithmeticCheck::Bound));
     half_forms!(table, "min.NaN", |a, b| lesser_or_nan(a, b), .check(ArithmeticCheck::Bound));
     half_forms!(table, "max.NaN", |a, b| -lesser_or_nan(-a, -b), .check(ArithmeticCheck::Bound));
+    half_forms!(table, "min.xorsign.abs", |a, b| signed(lesser(a.abs().into(), b.abs().into()) as f32, a, b), .check(ArithmeticCheck::Bound));
+    half_forms!(table, "max.xorsign.abs", |a, b| signed(greater(a.abs(), b.abs()), a, b), .check(ArithmeticCheck::Bound));
+    half_forms!(table, "min.NaN.xorsign.abs", |a, b| signed(lesser_or_nan(a.abs(), b.abs()), a, b), .check(ArithmeticCheck::Bound));
+    half_forms!(table, "max.NaN.xorsign.abs", |a, b| signed(-lesser_or_nan(-a.abs(), -b.abs()), a, b), .check(ArithmeticCheck::Bound));
     // Those that may be fused (9.7.4.1 to 9.7.4.3), as in `float.rs`.
     macro_rules! fusible {
         ($($suffix:literal $type:ident $format:ident),+) => {$(

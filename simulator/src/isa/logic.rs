@@ -18,6 +18,9 @@ pub(super) fn forms(table: &mut Table) {
     bits!(table, "not", |a| !a, .taint(TaintRule::Bytes).combines());
     each!(table, "cnot", ["b16": u16, "b32": u32, "b64": u64], |a| u64::from(a == 0));
     table.add("lop3.b32", op!(|a: u32, b: u32, c: u32, e: u8| logic3(a, b, c, e)));
+    for (name, combine) in [("or", "or.pred"), ("and", "and.pred")] {
+        table.add(format!("lop3.{name}.b32"), Action::Logic3(combine));
+    }
     shifts(table);
     fields(table);
     searches(table);

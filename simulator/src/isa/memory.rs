@@ -1,5 +1,6 @@
 //! Loads, stores and atomics (PTX ISA 9.7.9, 9.7.13): every space, type and vector of one family.
 
+use super::float::lesser;
 use super::{Action, Form, Table};
 use crate::float::{Format, Rounding, narrow, widen};
 use crate::lanes::Lane;
@@ -104,7 +105,8 @@ const SPACES: [(&str, Space); 7] = [
     (".param", Space::Param),
     ("", Space::Generic),
 ];
-const VECTORS: [(&str, u8); 3] = [(".v2", 2), (".v4", 4), ("", 1)];
+/// Eight elements are words, on devices from 10.0 on.
+const VECTORS: [(&str, u8); 4] = [(".v2", 2), (".v4", 4), (".v8", 8), ("", 1)];
 
 /// The group of loads and stores.
 pub(super) const ACCESSES: &str = "Loads and stores (9.7.9.8, 9.7.9.12)";
@@ -126,6 +128,9 @@ pub(super) fn access(name: &str) -> Option<Form> {
     let elements = take(&mut rest, &VECTORS)?;
     let suffix = rest.strip_prefix('.')?;
     let &(_, bytes, signed) = TYPES.iter().find(|(name, ..)| *name == suffix)?;
+    if elements == 8 && bytes != 4 {
+        return None;
+    }
     let access = Access { bytes, signed, elements };
     let action = if loads { Action::Load(space, access) } else { Action::Store(space, access) };
     Some(Form { group: ACCESSES, ..action.into() })
@@ -145,8 +150,9 @@ pub(super) fn accesses() -> Vec<String> {
     for (first, loads) in [("ld", true), ("st", false)] {
         for (order, strong) in ORDERS {
             for (space, _) in spaces(loads && !strong) {
-                for (vector, _) in VECTORS {
-                    names.extend(TYPES.map(|(suffix, ..)| format!("{first}{order}{space}{vector}.{suffix}")));
+                for (vector, elements) in VECTORS {
+                    let types = TYPES.iter().filter(|(_, bytes, _)| elements < 8 || *bytes == 4);
+                    names.extend(types.map(|(suffix, ..)| format!("{first}{order}{space}{vector}.{suffix}")));
                 }
             }
         }
@@ -156,7 +162,7 @@ pub(super) fn accesses() -> Vec<String> {
 
 pub(super) fn atomics(table: &mut Table) {
     table.group("Atomics (9.7.13.5)");
-    let updates: [(&str, &str, u8, Update); 30] = [
+    let updates: [(&str, &str, u8, Update); 38] = [
         ("add", "u32", 4, |old, b, _| u64::from((old as u32).wrapping_add(b as u32))),
         ("add", "s32", 4, |old, b, _| u64::from((old as u32).wrapping_add(b as u32))),
         ("add", "u64", 8, |old, b, _| old.wrapping_add(b)),
@@ -166,6 +172,14 @@ pub(super) fn atomics(table: &mut Table) {
         ("add.noftz", "bf16", 2, |old, b, _| add_half(old, b, Format::BF16)),
         ("add.noftz", "f16x2", 4, |old, b, _| add_halves(old, b, Format::F16)),
         ("add.noftz", "bf16x2", 4, |old, b, _| add_halves(old, b, Format::BF16)),
+        ("min.noftz", "f16", 2, |old, b, _| of_halves(old, b, 1, |a, b| min_half(a, b, Format::F16))),
+        ("max.noftz", "f16", 2, |old, b, _| of_halves(old, b, 1, |a, b| max_half(a, b, Format::F16))),
+        ("min.noftz", "bf16", 2, |old, b, _| of_halves(old, b, 1, |a, b| min_half(a, b, Format::BF16))),
+        ("max.noftz", "bf16", 2, |old, b, _| of_halves(old, b, 1, |a, b| max_half(a, b, Format::BF16))),
+        ("min.noftz", "f16x2", 4, |old, b, _| of_halves(old, b, 2, |a, b| min_half(a, b, Format::F16))),
+        ("max.noftz", "f16x2", 4, |old, b, _| of_halves(old, b, 2, |a, b| max_half(a, b, Format::F16))),
+        ("min.noftz", "bf16x2", 4, |old, b, _| of_halves(old, b, 2, |a, b| min_half(a, b, Format::BF16))),
+        ("max.noftz", "bf16x2", 4, |old, b, _| of_halves(old, b, 2, |a, b| max_half(a, b, Format::BF16))),
         ("cas", "b16", 2, |old, b, c| if old as u16 == b as u16 { c } else { old }),
         ("cas", "b32", 4, |old, b, c| if old as u32 == b as u32 { c } else { old }),
         ("cas", "b64", 8, |old, b, c| if old == b { c } else { old }),
@@ -197,6 +211,21 @@ pub(super) fn atomics(table: &mut Table) {
     }
 }
 
+/// What `f` makes of each of `count` halves.
+fn of_halves(a: u64, b: u64, count: u32, f: fn(u64, u64) -> u64) -> u64 {
+    (0..count).map(|half| 16 * half).map(|at| f(a >> at & 0xffff, b >> at & 0xffff) << at).sum()
+}
+
+fn min_half(a: u64, b: u64, format: Format) -> u64 {
+    let [x, y] = [a, b].map(|bits| f64::from(widen(bits as u32, format)));
+    u64::from(narrow(lesser(x, y), format, Rounding::NearestEven))
+}
+
+fn max_half(a: u64, b: u64, format: Format) -> u64 {
+    let [x, y] = [a, b].map(|bits| f64::from(widen(bits as u32, format)));
+    u64::from(narrow(-lesser(-x, -y), format, Rounding::NearestEven))
+}
+
 fn add_half(a: u64, b: u64, format: Format) -> u64 {
     let value = |bits: u64| widen(bits as u32 & 0xffff, format);
     u64::from(narrow(f64::from(value(a) + value(b)), format, Rounding::NearestEven))
@@ -212,22 +241,41 @@ fn add_halves(a: u64, b: u64, format: Format) -> u64 {
 pub fn canonical(name: &str) -> Option<String> {
     const ORDERS: [&str; 4] = ["relaxed", "acquire", "release", "acq_rel"];
     const SCOPES: [&str; 4] = ["cta", "cluster", "gpu", "sys"];
-    const CACHED: [&str; 7] = ["ca", "cg", "cs", "lu", "cv", "wb", "wt"];
+    const CACHED: [&str; 8] = ["ca", "cg", "cs", "lu", "cv", "wb", "wt", "weak"];
     let kind = match name.split('.').next()? {
         "red" => "atom",
         kind => ["atom", "ld", "st", "cp", "mbarrier"].into_iter().find(|known| *known == kind)?,
     };
-    let is_hint = |word: &str| (word.starts_with("L1::") || word.starts_with("L2::")) && word != "L2::cache_hint";
-    let is_cached = |word: &str| ["ld", "st"].contains(&kind) && CACHED.contains(&word);
+    // The decoder takes off the operand that belongs to `L2::cache_hint`.
+    let is_hint = |word: &str| word.starts_with("L1::") || word.starts_with("L2::");
+    let is_cached = |word: &str| ["ld", "st"].contains(&kind) && (CACHED.contains(&word) || word == "mmio");
+    let is_vector = |word: &str| kind == "atom" && ["v2", "v4", "v8"].contains(&word);
+    // It promises that the arrival does not end the phase.
+    let is_promise = |word: &str| kind == "mbarrier" && word == "noComplete";
     let (orders, mut words): (Vec<&str>, Vec<&str>) = name
         .split('.')
         .skip(1)
-        .filter(|word| !SCOPES.contains(word) && !is_hint(word) && !is_cached(word))
-        .map(|word| if word.starts_with("shared::") { "shared" } else { word })
+        .filter(|word| {
+            !SCOPES.contains(word) && !is_hint(word) && !is_cached(word) && !is_vector(word) && !is_promise(word)
+        })
+        .map(|word| match word {
+            "param::entry" | "param::func" => "param",
+            _ if word.starts_with("shared::") => "shared",
+            _ => word,
+        })
         .partition(|word| ORDERS.contains(word));
     words.insert(0, kind);
     if ["ld", "st"].contains(&kind) && !orders.is_empty() {
         words.splice(1..1, ["relaxed", "gpu"]);
+    }
+    // These move bits, whatever their type is.
+    if kind == "atom" && words.iter().any(|word| ["exch", "cas"].contains(word)) {
+        let bits = match words.pop()? {
+            "u32" | "s32" | "f32" => "b32",
+            "u64" | "s64" | "f64" => "b64",
+            other => other,
+        };
+        words.push(bits);
     }
     Some(words.join("."))
 }

@@ -1,5 +1,6 @@
 //! Control flow, barriers and exchange between the lanes of a warp (PTX ISA 9.7.9.6, 9.7.12, 9.7.13).
 
+use super::float::{greater, lesser, lesser_or_nan};
 use super::{Action, Scope, Table};
 use crate::lanes::{Lane, Lanes, lanes, mask_of};
 
@@ -66,7 +67,9 @@ pub(super) fn forms(table: &mut Table) {
     table.add("call.uni", Action::Call);
     table.add("ret", Action::Return);
     table.add("ret.uni", Action::Return);
-    table.add("exit", Action::Return);
+    table.add("brx.idx", Action::BranchByNumber);
+    table.add("brx.idx.uni", Action::BranchByNumber);
+    table.add("exit", Action::Exit);
     table.add("trap", Action::Trap("trap"));
     // Without a debugger it ends the kernel too.
     table.add("brkpt", Action::Trap("brkpt"));
@@ -74,26 +77,92 @@ pub(super) fn forms(table: &mut Table) {
     table.group("Barriers and lanes (9.7.9.6, 9.7.13)");
     barriers(table);
     table.add("bar.warp.sync", Action::WarpBarrier);
-    for (scope, name) in [(Scope::Block, "cta"), (Scope::Device, "gl"), (Scope::Device, "sys")] {
-        table.add(format!("membar.{name}"), Action::Fence(scope));
-    }
-    for (scope, name) in
-        [(Scope::Block, "cta"), (Scope::Block, "cluster"), (Scope::Device, "gpu"), (Scope::Device, "sys")]
-    {
-        for order in ["sc", "acq_rel", "acquire", "release"] {
-            table.add(format!("fence.{order}.{name}"), Action::Fence(scope));
-        }
-    }
-    for name in ["nanosleep.u32", "prefetch.global.L1", "prefetch.global.L2"] {
-        table.add(name, Action::Nothing);
-    }
+    fences(table);
+    nothing(table);
     for (name, choose) in
         [("bfly", Choose::Butterfly), ("up", Choose::Up), ("down", Choose::Down), ("idx", Choose::Index)]
     {
         table.add(format!("shfl.sync.{name}.b32"), Action::Shuffle(choose));
+        // Without a member mask, the lanes that execute it take part.
+        table.add(format!("shfl.{name}.b32"), Action::Shuffle(choose));
     }
+    table.add(
+        "elect.sync",
+        Action::Elect(|_, group, lane| {
+            let leader = group.trailing_zeros();
+            (leader.into(), leader == lane as u32)
+        }),
+    );
     table.add("activemask.b32", Action::ActiveMask);
     gathers(table);
+}
+
+/// Fences. One that names no order is `fence.acq_rel` (9.7.13.4), and `membar` is an older name.
+fn fences(table: &mut Table) {
+    for (scope, name) in [(Scope::Block, "cta"), (Scope::Device, "gl"), (Scope::Device, "sys")] {
+        table.add(format!("membar.{name}"), Action::Fence(scope));
+    }
+    let scopes = [(Scope::Block, "cta"), (Scope::Block, "cluster"), (Scope::Device, "gpu"), (Scope::Device, "sys")];
+    for (scope, name) in scopes {
+        for order in ["", ".sc", ".acq_rel", ".acquire", ".release"] {
+            table.add(format!("fence{order}.{name}"), Action::Fence(scope));
+        }
+    }
+}
+
+/// What orders memory, sleeps, or is for a cache or a profiler: one warp runs at a time, and there are no caches.
+fn nothing(table: &mut Table) {
+    for kind in ["alias", "async", "async.global", "async.shared::cta", "async.shared::cluster"] {
+        table.add(format!("fence.proxy.{kind}"), Action::Nothing);
+        table.add(format!("membar.proxy.{kind}"), Action::Nothing);
+    }
+    for scope in ["cta", "cluster", "gpu", "sys"] {
+        for order in ["acquire", "release"] {
+            table.add(format!("fence.proxy.tensormap::generic.{order}.{scope}"), Action::Nothing);
+        }
+    }
+    for name in [
+        "fence.acquire.sync_restrict::shared::cluster.cluster",
+        "fence.release.sync_restrict::shared::cta.cluster",
+        "fence.mbarrier_init.release.cluster",
+        "fence.proxy.async::generic.acquire.sync_restrict::shared::cluster.cluster",
+        "fence.proxy.async::generic.release.sync_restrict::shared::cta.cluster",
+        "nanosleep.u32",
+        "griddepcontrol.launch_dependents",
+        "griddepcontrol.wait",
+        "setmaxnreg.inc.sync.aligned.u32",
+        "setmaxnreg.dec.sync.aligned.u32",
+        "pmevent",
+        "pmevent.mask",
+        "prefetch.global.L2::evict_last",
+        "prefetch.global.L2::evict_normal",
+        "prefetch.tensormap",
+        "prefetch.const.tensormap",
+        "prefetch.param.tensormap",
+        "prefetchu.L1",
+        "applypriority.L2::evict_normal",
+        // The bytes may be any afterwards, and are those that were there.
+        "discard.L2",
+        "discard.global.L2",
+        "applypriority.global.L2::evict_normal",
+    ] {
+        table.add(name, Action::Nothing);
+    }
+    for space in ["", ".global", ".local"] {
+        for level in ["L1", "L2"] {
+            table.add(format!("prefetch{space}.{level}"), Action::Nothing);
+        }
+    }
+    // A policy is a number that only caches understand.
+    const FRACTIONS: [&str; 4] = ["evict_last", "evict_normal", "evict_first", "evict_unchanged"];
+    for first in FRACTIONS {
+        for second in ["", ".L2::evict_first", ".L2::evict_unchanged"] {
+            for kind in ["fractional", "range", "range.global"] {
+                table.add(format!("createpolicy.{kind}.L2::{first}{second}.b64"), Action::Policy);
+            }
+        }
+    }
+    table.add("createpolicy.cvt.L2.b64", Action::Policy);
 }
 
 fn barriers(table: &mut Table) {
@@ -125,6 +194,7 @@ fn gathers(table: &mut Table) {
     ];
     for (name, gather) in votes {
         table.add(format!("vote.sync.{name}"), Action::Gather(gather));
+        table.add(format!("vote.{name}"), Action::Gather(gather));
     }
     table.add("match.any.sync.b32", Action::Gather(|values, group, lane| (same::<u32>(values, group, lane), false)));
     table.add("match.any.sync.b64", Action::Gather(|values, group, lane| (same::<u64>(values, group, lane), false)));
@@ -148,6 +218,14 @@ fn gathers(table: &mut Table) {
         "and.b32": u32, |a, b| a & b;
         "or.b32": u32, |a, b| a | b;
         "xor.b32": u32, |a, b| a ^ b;
+        "min.f32": f32, |a, b| lesser(a.into(), b.into()) as f32;
+        "max.f32": f32, |a, b| greater(a, b);
+        "min.NaN.f32": f32, |a, b| lesser_or_nan(a, b);
+        "max.NaN.f32": f32, |a, b| -lesser_or_nan(-a, -b);
+        "min.abs.f32": f32, |a, b| lesser(a.abs().into(), b.abs().into()) as f32;
+        "max.abs.f32": f32, |a, b| greater(a.abs(), b.abs());
+        "min.abs.NaN.f32": f32, |a, b| lesser_or_nan(a.abs(), b.abs());
+        "max.abs.NaN.f32": f32, |a, b| -lesser_or_nan(-a.abs(), -b.abs());
     }
 }
 

@@ -2,14 +2,18 @@
 //! unsupported, by name.
 
 mod calls;
+mod comparing;
 mod fusing;
 mod instructions;
+mod labels;
 mod memory;
 mod operands;
+mod video;
 
 use std::any::TypeId;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
+use self::labels::Labels;
 use super::arrays::Arrays;
 use super::block_layout::{Item, lay_out, reverse_post_order, split};
 use super::condition::{Origins, edges};
@@ -105,10 +109,13 @@ enum End {
 
 /// The state of decoding one function's body.
 struct Body<'a> {
-    labels: HashMap<&'a str, u32>,
+    function: String,
+    labels: Labels<'a>,
     end: End,
     depth: usize,
     source: Source,
+    /// The results that are registers of the function: where they go, and their bytes.
+    results: Vec<(Register, Binding, u8)>,
 }
 
 impl<'a> Decoder<'a> {
@@ -143,21 +150,13 @@ impl<'a> Decoder<'a> {
 
     fn kernel(&mut self, function: &Function) -> Result<Kernel, String> {
         let (starts, _) = offsets(&function.params);
-        let params =
-            function.params.iter().zip(starts).map(|(param, at)| (param.name.clone(), Binding::KernelParam(at)));
-        self.body(function, params.collect(), End::Exit, 0)?;
+        self.body(function, starts.into_iter().map(Binding::KernelParam).collect(), End::Exit, 0)?;
         self.functions();
         self.finish(&function.name)
     }
 
-    /// The body of a function, whose parameters are bound.
-    fn body(
-        &mut self,
-        function: &Function,
-        bound: Vec<(String, Binding)>,
-        end: End,
-        depth: usize,
-    ) -> Result<(), String> {
+    /// The body of a function, whose parameters and results are at `places`.
+    fn body(&mut self, function: &Function, places: Vec<Binding>, end: End, depth: usize) -> Result<(), String> {
         if function.body.is_empty() {
             return Err(format!("call of `{}`, which the module does not define", function.name));
         }
@@ -165,27 +164,67 @@ impl<'a> Decoder<'a> {
         let line = text.line_of(function.body.start);
         let statements = ptx::body(&text.as_str()[function.body.clone()], line).map_err(|error| error.to_string())?;
         let hidden = self.names.hide();
-        self.names.open();
-        for (name, named) in bound {
-            self.names.define(&name, named);
-        }
-        let mut body = Body { labels: HashMap::new(), end, depth, source: Source::default() };
-        let decoded = statements.into_iter().try_for_each(|statement| self.statement(statement, &mut body));
+        let labels = Labels::of(&statements, || self.label());
+        let (name, source) = (function.name.clone(), Source::default());
+        let mut body = Body { function: name, labels, end, depth, source, results: Vec::new() };
+        let bound = self.bind(function, places, &mut body);
+        let decoded = bound.and_then(|()| {
+            statements.into_iter().try_for_each(|statement| self.statement(statement, &mut body))?;
+            self.results(&body)
+        });
         self.names.restore(hidden);
         decoded
     }
 
+    /// Defines the parameters and results of a function.
+    fn bind(&mut self, function: &Function, places: Vec<Binding>, body: &mut Body<'a>) -> Result<(), String> {
+        self.names.open();
+        let is_result = (0..).map(|number| number >= function.params.len());
+        for ((formal, place), is_result) in function.params.iter().chain(&function.returns).zip(places).zip(is_result) {
+            if !formal.in_register {
+                self.names.define(&formal.name, place);
+                continue;
+            }
+            let (register, bytes) = (self.names.fresh(), formal.bytes as u8);
+            self.names.define(&formal.name, Binding::Register(register));
+            if is_result {
+                body.results.push((register, place, bytes));
+            } else {
+                self.load_argument(place, bytes, register, Source::default())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Copies the results that are registers of a function to where its caller finds them.
+    fn results(&mut self, body: &Body<'a>) -> Result<(), String> {
+        for &(register, place, bytes) in &body.results {
+            let inst = self.store_param(place, 0, bytes, register)?;
+            self.push(Inst { source: body.source, ..inst });
+        }
+        Ok(())
+    }
+
     fn statement(&mut self, statement: Statement<'a>, body: &mut Body<'a>) -> Result<(), String> {
         match statement {
-            Statement::Open => self.names.open(),
-            Statement::Close => self.names.close(),
+            Statement::Open => {
+                self.names.open();
+                body.labels.open();
+            }
+            Statement::Close => {
+                self.names.close();
+                body.labels.close();
+            }
             Statement::Label(name) => {
                 let label = self.label_of(name, body);
                 self.items.push(Item::Label(label));
             }
-            Statement::Registers(predicates, names) => self.names.declare(predicates, &names),
+            Statement::Targets(..) => {}
+            Statement::Registers(registers) => self.names.declare(&registers),
             Statement::Variable(space, variable) => {
-                let named = self.variable(space, &variable)?;
+                // Inlined twice, a function has its shared memory once.
+                let place = format!("{} {} {}", body.function, body.labels.scope(), variable.name);
+                let named = self.variable(space, &variable, &place)?;
                 self.names.define(&variable.name, named);
             }
             Statement::Instruction { guard, opcode, operands, source } => {
@@ -195,6 +234,11 @@ impl<'a> Decoder<'a> {
                 if let (Action::Branch, [Operand::Name(label)]) = (form.action, operands.as_slice()) {
                     let to = self.label_of(label, body);
                     return self.branch(guard, to, source);
+                }
+                let mut operands: Vec<Operand> = operands.into_iter().map(|operand| self.whole(operand)).collect();
+                if opcode.contains("L2::cache_hint") {
+                    // The policy does not matter.
+                    operands.pop();
                 }
                 let Some((negated, guard)) = guard else {
                     return self.instruction(&form, opcode, &operands, body);
@@ -210,17 +254,53 @@ impl<'a> Decoder<'a> {
         Ok(())
     }
 
+    /// A vector by its elements, if the operand is the name of one.
+    fn whole(&self, operand: Operand<'a>) -> Operand<'a> {
+        match operand {
+            Operand::Name(name) => match self.names.vector(name) {
+                Some(elements) => {
+                    Operand::Vector((0..elements.len()).map(|number| Operand::Element(name, number)).collect())
+                }
+                None => operand,
+            },
+            other => other,
+        }
+    }
+
+    /// `brx.idx`: goes to one of the labels of a list, by its number.
+    fn branch_by_number(&mut self, operands: &[Operand<'a>], body: &mut Body<'a>) -> Result<(), String> {
+        let [index, Operand::Name(list)] = operands else { return Err("brx.idx with these operands".to_string()) };
+        let targets = body.labels.targets(list).ok_or_else(|| format!("unknown list of targets `{list}`"))?;
+        let (index, source) = (self.value(index)?, body.source);
+        for (number, target) in targets.iter().enumerate() {
+            let to = self.label_of(target, body);
+            // The number must be that of a label (PTX ISA, brx.idx).
+            if number + 1 == targets.len() {
+                self.push(Inst { source, ..Inst::new(Op::Goto(to)) });
+                break;
+            }
+            let constant = self.names.constant(number as u64);
+            let is_this = self.emit("setp.eq.u32", [index, constant], source);
+            self.branch_if(is_this, false, to, source);
+        }
+        Ok(())
+    }
+
     fn branch(&mut self, guard: Option<(bool, &'a str)>, to: u32, source: Source) -> Result<(), String> {
         let Some((negated, guard)) = guard else {
             self.push(Inst { source, ..Inst::new(Op::Goto(to)) });
             return Ok(());
         };
         let register = self.names.register(guard).ok_or_else(|| format!("undeclared register `{guard}`"))?;
+        self.branch_if(register, negated, to, source);
+        Ok(())
+    }
+
+    fn branch_if(&mut self, register: Register, negated: bool, to: u32, source: Source) {
         let branch = self.branches.len() as u32;
         self.branches.push(source);
         let what = Op::If { to, negated, branch };
         self.push(Inst { source, args: [register, ZERO, ZERO, ZERO], ..Inst::new(what) });
-        Ok(())
     }
 
     fn label(&mut self) -> u32 {
@@ -229,12 +309,11 @@ impl<'a> Decoder<'a> {
     }
 
     fn label_of(&mut self, name: &'a str, body: &mut Body<'a>) -> u32 {
-        if let Some(&label) = body.labels.get(name) {
-            return label;
+        match body.labels.find(name) {
+            Some(label) => label,
+            // No statement has it, so that splitting into blocks fails.
+            None => self.label(),
         }
-        let label = self.label();
-        body.labels.insert(name, label);
-        label
     }
 
     pub(super) fn push(&mut self, inst: Inst) {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::{FRAME, Register, Special, ZERO};
-use crate::ptx::Parameter;
+use crate::ptx::{Parameter, Registers};
 
 /// What the name of a variable stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,6 +18,8 @@ pub enum Binding {
     Frame(u32),
     /// A parameter in local memory, at the address in a register.
     Formal(Register),
+    /// A parameter that is declared as a register.
+    Register(Register),
 }
 
 /// One pair of braces.
@@ -27,6 +29,8 @@ struct Scope<'a> {
     ranges: Vec<(&'a str, u32)>,
     /// The names, and prefixes of names, of predicates.
     predicates: Vec<&'a str>,
+    /// The elements of vectors.
+    vectors: HashMap<&'a str, Vec<Register>>,
     variables: HashMap<String, Binding>,
 }
 
@@ -40,6 +44,8 @@ pub struct Names<'a> {
     param_registers: HashMap<(u32, i64), (Register, u8)>,
     device_params: u32,
     dynamic: Option<Register>,
+    /// True if a register is a vector, as few programs have them.
+    has_vectors: bool,
     /// Registers with constants that are known later.
     later: Vec<(Register, u64)>,
 }
@@ -54,6 +60,7 @@ impl<'a> Names<'a> {
             param_registers: HashMap::new(),
             device_params: 0,
             dynamic: None,
+            has_vectors: false,
             later: Vec::new(),
         }
     }
@@ -80,19 +87,32 @@ impl<'a> Names<'a> {
         self.count - 1
     }
 
-    pub fn declare(&mut self, predicates: bool, names: &[(&'a str, Option<u32>)]) {
+    pub fn declare(&mut self, Registers { predicates, elements, names }: &Registers<'a>) {
         for &(name, count) in names {
-            if predicates {
+            if *predicates {
                 self.scope().predicates.push(name);
             }
-            match count {
-                Some(count) => self.scope().ranges.push((name, count)),
-                None => {
+            match (count, elements) {
+                (Some(count), _) => self.scope().ranges.push((name, count)),
+                (None, Some(elements)) => {
+                    let registers = (0..*elements).map(|_| self.fresh()).collect();
+                    self.scope().vectors.insert(name, registers);
+                    self.has_vectors = true;
+                }
+                (None, None) => {
                     let register = self.fresh();
                     self.scope().registers.insert(name, register);
                 }
             }
         }
+    }
+
+    /// The registers of the elements of a vector of this name.
+    pub fn vector(&self, name: &str) -> Option<&[Register]> {
+        if !self.has_vectors {
+            return None;
+        }
+        self.scopes.iter().rev().find_map(|scope| scope.vectors.get(name)).map(Vec::as_slice)
     }
 
     /// Whether this is the name of a predicate.
@@ -121,6 +141,9 @@ impl<'a> Names<'a> {
             if let Some(&register) = self.scopes[place].registers.get(name) {
                 return Some(register);
             }
+            if let Some(&Binding::Register(register)) = self.scopes[place].variables.get(name) {
+                return Some(register);
+            }
             let declared = |&(prefix, count): &(&str, u32)| {
                 // A prefix may itself end in a digit, as in `%r1<3>`.
                 name.strip_prefix(prefix).is_some_and(|rest| rest.parse::<u32>().is_ok_and(|number| number < count))
@@ -130,6 +153,14 @@ impl<'a> Names<'a> {
                 self.scopes[place].registers.insert(name, register);
                 return Some(register);
             }
+        }
+        if let Some((vector, element)) = name.rsplit_once('.')
+            && let Some(elements) = self.vector(vector)
+        {
+            let number = [["x", "y", "z", "w"], ["r", "g", "b", "a"]]
+                .iter()
+                .find_map(|names| names.iter().position(|known| *known == element))?;
+            return elements.get(number).copied();
         }
         special(name).map(|special| self.special(special))
     }
@@ -225,6 +256,8 @@ pub struct Hidden<'a>(Vec<Scope<'a>>);
 
 fn special(name: &str) -> Option<Special> {
     let (base, axis) = match name.rsplit_once('.') {
+        // The fourth element of all is zero.
+        Some((_, "w")) => return Some(Special::Fixed(0)),
         Some((base, axis)) => (base, ["x", "y", "z"].iter().position(|known| *known == axis)?),
         None => (name, 0),
     };
@@ -237,7 +270,7 @@ fn special(name: &str) -> Option<Special> {
         "%warpid" => Special::Warp,
         "%gridid" => Special::Grid,
         "%dynamic_smem_size" => Special::Shared { dynamic_only: true },
-        "%total_smem_size" => Special::Shared { dynamic_only: false },
+        "%total_smem_size" | "%aggr_smem_size" => Special::Shared { dynamic_only: false },
         // One multiprocessor with room for 64 warps, and clusters of one block.
         "%smid" | "%cluster_ctaid" | "%cluster_ctarank" | "%is_explicit_cluster" => Special::Fixed(0),
         "%nsmid" | "%cluster_nctaid" | "%cluster_nctarank" => Special::Fixed(1),
@@ -247,6 +280,8 @@ fn special(name: &str) -> Option<Special> {
         // Where cooperative groups look for the workspace of their grid. The others are what only the driver's own code defines.
         "%envreg1" => Special::Workspace { high: true },
         "%envreg2" => Special::Workspace { high: false },
+        // Counters that nothing counts in, and what a launch inside of a graph has.
+        _ if base.starts_with("%pm") || base == "%current_graph_exec" => Special::Fixed(0),
         _ if base.starts_with("%envreg") => Special::Fixed(0),
         "%lanemask_eq" => Special::LaneMask { below: false, itself: true, above: false },
         "%lanemask_lt" => Special::LaneMask { below: true, itself: false, above: false },

@@ -6,8 +6,10 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use super::SyntaxError;
+use super::declaration::{Parameter, attributes, parameter};
 use super::lexer::{Lexer, Token};
-use super::parser::{Parameter, constant, parameter};
+use super::operand::{constant, offset};
+use super::scan::{body_length, header_length};
 
 /// A function or kernel.
 #[derive(Debug, Clone)]
@@ -26,6 +28,9 @@ pub struct Function {
     pub max_threads: Option<u32>,
 }
 
+/// Where data holds an address: the offset in the data, the name, and what is added.
+pub type Pointer = (usize, String, u64);
+
 /// A variable of the module.
 #[derive(Debug, Clone)]
 pub struct Variable {
@@ -38,7 +43,7 @@ pub struct Variable {
     /// What it holds at first.
     pub data: Vec<u8>,
     /// Where it holds the address of a variable or function: the offset in the data, the name, and what is added.
-    pub pointers: Vec<(usize, String, u64)>,
+    pub pointers: Vec<Pointer>,
 }
 
 /// A module's table of contents.
@@ -54,6 +59,8 @@ pub struct Module {
     pub variables: HashMap<String, Variable>,
     /// Source files by number.
     pub files: HashMap<u32, String>,
+    /// Other names of functions, and the functions.
+    aliases: Vec<(String, String)>,
 }
 
 impl Module {
@@ -78,19 +85,16 @@ pub fn index(text: &str) -> Result<Module, SyntaxError> {
     while at < text.len() {
         let length = header_length(&text[at..]).unwrap_or(text.len() - at);
         let header = &text[at..at + length];
-        // Debug sections end a module.
-        if header.lines().any(|line| line.trim_start().starts_with(".section")) {
-            break;
-        }
         let start = at + length;
         let opens = text.as_bytes().get(start) == Some(&b'{');
-        let body = if opens { start..start + body_length(text, start)? } else { start..start };
+        let end = || SyntaxError { line: line_of(text, start), message: "a body without an end".to_string() };
+        let body = if opens { start..start + body_length(&text[start..]).ok_or_else(end)? } else { start..start };
         let lexer = Lexer::new(header, 1).and_then(|lexer| declaration(lexer, &mut module, &body));
         // Lines are counted on demand: without errors, never.
         lexer.map_err(|error| SyntaxError { line: error.line + line_of(text, at) - 1, ..error })?;
         at = body.end;
     }
-    files(&text[at..], &mut module);
+    aliases(&mut module);
     if module.target.is_empty() {
         return Err(SyntaxError { line: 1, message: "no `.target`: this is not PTX".to_string() });
     }
@@ -102,58 +106,11 @@ fn line_of(text: &str, at: usize) -> u32 {
     1 + memchr::memchr_iter(b'\n', &text.as_bytes()[..at]).count() as u32
 }
 
-/// The length up to the body of a function, or past the semicolon of a declaration.
-fn header_length(text: &str) -> Option<usize> {
-    let bytes = text.as_bytes();
-    let mut at = 0;
-    // An initializer's braces are not a body.
-    let mut initializer = false;
-    while at < bytes.len() {
-        match bytes[at] {
-            b'/' if bytes.get(at + 1) == Some(&b'/') => at += text[at..].find('\n')?,
-            b'=' => initializer = true,
-            b'{' if !initializer => return Some(at),
-            b';' => return Some(at + 1),
-            _ => {}
-        }
-        at += 1;
-    }
-    None
-}
-
-/// The length of the body in braces that begins at `start`.
-fn body_length(text: &str, start: usize) -> Result<usize, SyntaxError> {
-    let bytes = &text.as_bytes()[start..];
-    let (mut at, mut depth) = (0, 0u32);
-    while let Some(found) = memchr::memchr3(b'{', b'}', b'/', &bytes[at..]) {
-        at += found;
-        let comment = match &bytes[at..] {
-            [b'/', b'/', ..] => Some("\n"),
-            [b'/', b'*', ..] => Some("*/"),
-            _ => None,
-        };
-        match (bytes[at], comment) {
-            (_, Some(end)) => at += text[start + at..].find(end).unwrap_or(bytes.len() - at),
-            (b'{', None) => depth += 1,
-            (b'}', None) => {
-                depth -= 1;
-                if depth == 0 {
-                    return Ok(at + 1);
-                }
-            }
-            _ => {}
-        }
-        at = (at + 1).min(bytes.len());
-    }
-    Err(SyntaxError { line: line_of(text, start), message: "a body without an end".to_string() })
-}
-
-/// `.file 1 "name"`, one on a line.
-fn files(text: &str, module: &mut Module) {
-    for line in text.lines().filter_map(|line| line.trim_start().strip_prefix(".file")) {
-        let mut parts = line.split('"');
-        if let (Some(Ok(number)), Some(name)) = (parts.next().map(|number| number.trim().parse()), parts.next()) {
-            module.files.insert(number, name.to_string());
+/// Gives functions their other names.
+fn aliases(module: &mut Module) {
+    for (alias, aliasee) in std::mem::take(&mut module.aliases) {
+        if let Some(function) = module.functions.get(&aliasee).cloned() {
+            module.functions.insert(alias, function);
         }
     }
 }
@@ -181,6 +138,16 @@ fn declaration(mut lexer: Lexer, module: &mut Module, body: &Range<usize>) -> Re
                     module.files.insert(number, name.to_string());
                 }
             }
+            Token::Word(".alias") => {
+                let alias = lexer.word()?.to_string();
+                lexer.expect(b',')?;
+                module.aliases.push((alias, lexer.word()?.to_string()));
+            }
+            Token::Word(".pragma") => while !matches!(lexer.take()?, Token::Mark(b';') | Token::End) {},
+            // What is in it is for debuggers.
+            Token::Word(".section") => return Ok(()),
+            // The size and time of a file may follow its name.
+            Token::Mark(b',') | Token::Number(_) if !module.files.is_empty() => {}
             Token::Word(".visible" | ".extern" | ".weak" | ".common") => {}
             Token::Word(kind @ (".entry" | ".func")) => return function(lexer, module, kind == ".entry", body),
             Token::Word(space @ (".global" | ".shared" | ".const")) => return variable(lexer, module, space),
@@ -191,6 +158,7 @@ fn declaration(mut lexer: Lexer, module: &mut Module, body: &Range<usize>) -> Re
 }
 
 fn function(mut lexer: Lexer, module: &mut Module, entry: bool, body: &Range<usize>) -> Result<(), SyntaxError> {
+    attributes(&mut lexer)?;
     let returns = if lexer.peek() == Token::Mark(b'(') { parameters(&mut lexer)? } else { Vec::new() };
     let name = lexer.word()?.to_string();
     let params = if lexer.peek() == Token::Mark(b'(') { parameters(&mut lexer)? } else { Vec::new() };
@@ -222,6 +190,7 @@ fn parameters(lexer: &mut Lexer) -> Result<Vec<Parameter>, SyntaxError> {
     while !lexer.accept(b')')? {
         match lexer.take()? {
             Token::Word(".param") => params.push(parameter(lexer)?),
+            Token::Word(".reg") => params.push(Parameter { in_register: true, ..parameter(lexer)? }),
             Token::Mark(b',') => {}
             other => return Err(lexer.error(format!("expected a parameter, got {other:?}"))),
         }
@@ -233,21 +202,9 @@ fn variable(mut lexer: Lexer, module: &mut Module, space: &str) -> Result<(), Sy
     let declared = parameter(&mut lexer)?;
     let (mut data, mut pointers) = (Vec::new(), Vec::new());
     if lexer.accept(b'=')? {
-        let braces = lexer.accept(b'{')?;
-        loop {
-            let value = match lexer.peek() {
-                Token::Word(_) => {
-                    let (name, added) = pointer(&mut lexer)?;
-                    pointers.push((data.len(), name, added));
-                    0
-                }
-                _ => constant(&mut lexer, declared.element)?,
-            };
-            data.extend_from_slice(&value.to_le_bytes()[..declared.element as usize]);
-            if !braces || !lexer.accept(b',')? {
-                break;
-            }
-        }
+        // A row of an array of arrays that has fewer numbers than the row is long ends with zeros.
+        let rows: Vec<usize> = declared.rows.iter().map(|&bytes| bytes as usize).collect();
+        initializer(&mut lexer, &declared, &rows, &mut data, &mut pointers)?;
     }
     let bytes = if declared.bytes == 0 { data.len() as u32 } else { declared.bytes };
     data.resize(if space == ".shared" { 0 } else { bytes as usize }, 0);
@@ -256,13 +213,58 @@ fn variable(mut lexer: Lexer, module: &mut Module, space: &str) -> Result<(), Sy
     Ok(())
 }
 
-/// `name`, `generic(name)` or either plus a number.
+/// A value, or values in braces. `rows`: the bytes of what the braces inside of these stand for, from the outside in.
+fn initializer(
+    lexer: &mut Lexer,
+    declared: &Parameter,
+    rows: &[usize],
+    data: &mut Vec<u8>,
+    pointers: &mut Vec<Pointer>,
+) -> Result<(), SyntaxError> {
+    if !lexer.accept(b'{')? {
+        return value(lexer, declared, data, pointers);
+    }
+    while !lexer.accept(b'}')? {
+        let start = data.len();
+        let nested = lexer.peek() == Token::Mark(b'{');
+        lexer.nest()?;
+        initializer(lexer, declared, rows.get(1..).unwrap_or_default(), data, pointers)?;
+        lexer.unnest();
+        if let (true, Some(&bytes)) = (nested, rows.first()) {
+            data.resize(data.len().max(start + bytes), 0);
+        }
+        if lexer.peek() != Token::Mark(b'}') {
+            lexer.expect(b',')?;
+        }
+    }
+    Ok(())
+}
+
+/// A number, or the address of a variable or function.
+fn value(
+    lexer: &mut Lexer,
+    declared: &Parameter,
+    data: &mut Vec<u8>,
+    pointers: &mut Vec<Pointer>,
+) -> Result<(), SyntaxError> {
+    let value = match lexer.peek() {
+        Token::Word(word) if word != "WARP_SZ" => {
+            let (name, added) = pointer(lexer)?;
+            pointers.push((data.len(), name, added));
+            0
+        }
+        _ => constant(lexer, declared.element)?,
+    };
+    data.extend_from_slice(&value.to_le_bytes()[..declared.element as usize]);
+    Ok(())
+}
+
+/// `name`, `generic(name)` or either plus or minus a number.
 fn pointer(lexer: &mut Lexer) -> Result<(String, u64), SyntaxError> {
     let mut name = lexer.word()?;
     if lexer.accept(b'(')? {
         name = lexer.word()?;
         lexer.expect(b')')?;
     }
-    let added = if lexer.accept(b'+')? { lexer.number()? } else { 0 };
-    Ok((name.to_string(), added))
+    Ok((name.to_string(), offset(lexer)? as u64))
 }

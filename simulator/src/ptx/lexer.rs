@@ -9,6 +9,8 @@ pub enum Token<'a> {
     Word(&'a str),
     /// An integer, or the bits of a float.
     Number(u64),
+    /// An integer with `U`.
+    Unsigned(u64),
     /// A decimal number with a point or an exponent: `8.5`, `1e-5`, `.5`.
     Decimal(&'a str),
     /// `.loc file line …`: where the next instructions come from.
@@ -28,7 +30,12 @@ pub struct Lexer<'a> {
     at: usize,
     line: u32,
     next: Token<'a>,
+    /// How many expressions are open.
+    depth: u32,
 }
+
+/// How deep expressions may be nested.
+const DEPTH: u32 = 64;
 
 impl<'a> Lexer<'a> {
     /// The module's line at the read position.
@@ -38,7 +45,7 @@ impl<'a> Lexer<'a> {
 
     /// A lexer of `text`, which begins at `line` of its module.
     pub fn new(text: &'a str, line: u32) -> Result<Self, SyntaxError> {
-        let mut lexer = Self { text, at: 0, line, next: Token::End };
+        let mut lexer = Self { text, at: 0, line, next: Token::End, depth: 0 };
         lexer.next = lexer.scan()?;
         Ok(lexer)
     }
@@ -78,7 +85,7 @@ impl<'a> Lexer<'a> {
 
     pub fn number(&mut self) -> Result<u64, SyntaxError> {
         match self.take()? {
-            Token::Number(number) => Ok(number),
+            Token::Number(number) | Token::Unsigned(number) => Ok(number),
             other => Err(self.error(format!("expected a number, got {other:?}"))),
         }
     }
@@ -88,6 +95,29 @@ impl<'a> Lexer<'a> {
             Token::Decimal(digits) => Ok(digits),
             other => Err(self.error(format!("expected a decimal number, got {other:?}"))),
         }
+    }
+
+    /// True if these marks are next, without a space between them.
+    pub fn follows(&self, marks: &str) -> bool {
+        let rest = &self.text.as_bytes()[self.at..];
+        self.next == Token::Mark(marks.as_bytes()[0]) && rest.starts_with(&marks.as_bytes()[1..])
+    }
+
+    /// True if a register's name begins behind the next token, which is a mark.
+    pub fn precedes_name(&self) -> bool {
+        let next = self.text.as_bytes().get(self.at);
+        next.is_some_and(|&next| is_word(next) && !next.is_ascii_digit() && next != b'.') && !self.follows("-WARP_SZ")
+    }
+
+    /// Begins an expression inside another; an `Err` if there are too many.
+    pub fn nest(&mut self) -> Result<(), SyntaxError> {
+        self.depth += 1;
+        if self.depth > DEPTH { Err(self.error("an expression that is nested too deep".to_string())) } else { Ok(()) }
+    }
+
+    /// Ends it.
+    pub fn unnest(&mut self) {
+        self.depth -= 1;
     }
 
     pub fn error(&self, message: String) -> SyntaxError {
@@ -107,7 +137,8 @@ impl<'a> Lexer<'a> {
         match first {
             b'0'..=b'9' => {
                 let word = self.run(|byte| byte.is_ascii_alphanumeric());
-                number(word).map(Token::Number).ok_or_else(|| self.error(format!("`{word}` is not a number")))
+                let token = if word.ends_with('U') { Token::Unsigned } else { Token::Number };
+                number(word).map(token).ok_or_else(|| self.error(format!("`{word}` is not a number")))
             }
             b'"' => {
                 let length = self.text[start + 1..]
@@ -116,21 +147,29 @@ impl<'a> Lexer<'a> {
                 self.at = start + length + 2;
                 Ok(Token::Text(&self.text[start + 1..=start + length]))
             }
-            _ if is_word(first) => match self.qualified() {
-                ".loc" => self.location(),
-                word => Ok(Token::Word(word)),
-            },
+            // Otherwise the remainder of a division.
+            _ if is_word(first) && (first != b'%' || bytes.get(start + 1).is_some_and(|&next| is_word(next))) => {
+                match self.qualified() {
+                    ".loc" => self.location(),
+                    word => Ok(Token::Word(word)),
+                }
+            }
             _ => {
-                self.at += 1;
+                self.at += self.text[start..].chars().next().map_or(1, char::len_utf8);
                 Ok(Token::Mark(first))
             }
         }
     }
 
-    /// A name, which may have parts like `shared::cta` and `L2::128B`.
+    /// A name, which may have parts like `shared::cta` and `L2::128B`. A directive ends at the next point: `.reg.b32` is two.
     fn qualified(&mut self) -> &'a str {
         let start = self.at;
-        self.run(is_word);
+        if self.text.as_bytes()[start] == b'.' {
+            self.at += 1;
+            self.run(|byte| is_word(byte) && byte != b'.');
+        } else {
+            self.run(is_word);
+        }
         while self.text[self.at..].starts_with("::")
             && self.text.as_bytes().get(self.at + 2).copied().is_some_and(is_word)
         {
@@ -168,7 +207,8 @@ impl<'a> Lexer<'a> {
                     self.at += 1;
                 }
                 Some(byte) if byte.is_ascii_whitespace() => self.at += 1,
-                Some(b'/') if bytes.get(self.at + 1) == Some(&b'/') => {
+                // What old compilers write for debuggers, `@@DWARF`, ends at the end of its line, too.
+                Some(first @ (b'/' | b'@')) if bytes.get(self.at + 1) == Some(first) => {
                     self.at += self.text[self.at..].find('\n').unwrap_or(self.text.len() - self.at);
                 }
                 Some(b'/') if bytes.get(self.at + 1) == Some(&b'*') => {
@@ -197,9 +237,12 @@ fn decimal_len(text: &[u8]) -> usize {
         return 0;
     }
     let mantissa = whole + usize::from(point) + fraction;
-    let sign = usize::from(text.get(mantissa) == Some(&b'e') && matches!(text.get(mantissa + 1), Some(b'+' | b'-')));
-    let exponent = if text.get(mantissa) == Some(&b'e') { digits(mantissa + 1 + sign) } else { 0 };
+    let scaled = matches!(text.get(mantissa), Some(b'e' | b'E'));
+    let sign = usize::from(scaled && matches!(text.get(mantissa + 1), Some(b'+' | b'-')));
+    let exponent = if scaled { digits(mantissa + 1 + sign) } else { 0 };
     match (exponent, point) {
+        // `8.b8` are a number and a type.
+        (0, true) if fraction == 0 && text.get(mantissa).is_some_and(|&next| is_word(next)) => 0,
         (0, true) => mantissa,
         (0, false) => 0,
         _ => mantissa + 1 + sign + exponent,

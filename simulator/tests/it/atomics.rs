@@ -22,7 +22,8 @@ fn parse(name: &str) -> Option<Form> {
     let space = [".global", ".shared"].into_iter().find(|space| rest.starts_with(&space[1..])).unwrap_or("");
     let (operation, suffix) = rest[space.len()..].rsplit_once('.')?;
     let known =
-        ["add", "add.noftz", "cas", "exch", "min", "max", "and", "or", "xor", "inc", "dec"].contains(&operation);
+        ["add", "add.noftz", "min.noftz", "max.noftz", "cas", "exch", "min", "max", "and", "or", "xor", "inc", "dec"]
+            .contains(&operation);
     let operation = operation.to_string();
     known.then_some(Form { name: name.to_string(), space, operation, one: Type::named(suffix)? })
 }
@@ -80,8 +81,15 @@ impl Form {
             _ if one.is_float() => {
                 let add = |old: u64, operand: u64| {
                     with!(one, F => {
-                        let sum = F::from_bits(old.into()).add_r(F::from_bits(operand.into()), Round::NearestTiesToEven);
-                        bits(one, sum.value)
+                        let (a, b) = (F::from_bits(old.into()), F::from_bits(operand.into()));
+                        let less = a < b || a == b && a.is_negative();
+                        bits(one, match self.operation.as_str() {
+                            "min.noftz" | "max.noftz" if a.is_nan() => b,
+                            "min.noftz" | "max.noftz" if b.is_nan() => a,
+                            "min.noftz" => if less { a } else { b },
+                            "max.noftz" => if less { b } else { a },
+                            _ => a.add_r(b, Round::NearestTiesToEven).value,
+                        })
                     })
                 };
                 match one {

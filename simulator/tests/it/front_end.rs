@@ -100,6 +100,37 @@ fn modules_newer_than_the_device_are_refused() {
 }
 
 #[test]
+fn a_target_with_a_suffix_runs_on_one_device_or_on_its_family() {
+    let loads = |target: &str, capability| {
+        let text = format!(".version 9.2\n.target {target}\n.global .b32 x;\n");
+        Device::new(0, &Config { capability, ..Config::default() }).load(&text).is_ok()
+    };
+    for (target, runs, fails) in [
+        ("sm_90a", &[(9, 0)][..], &[(10, 0), (8, 9)][..]),
+        ("sm_100", &[(10, 0), (10, 3), (12, 0)], &[(9, 0)]),
+        ("sm_100f", &[(10, 0), (10, 3)], &[(9, 0), (12, 0)]),
+        ("sm_120a", &[(12, 0)], &[(12, 1), (10, 0)]),
+        ("sm_120f", &[(12, 0), (12, 1)], &[(10, 0)]),
+    ] {
+        assert!(runs.iter().all(|&capability| loads(target, capability)), "{target}");
+        assert!(!fails.iter().any(|&capability| loads(target, capability)), "{target}");
+    }
+}
+
+#[test]
+fn deep_nesting_and_other_alphabets_are_errors() {
+    let expression = format!("{}1{}", "(".repeat(5000), ")".repeat(5000));
+    for text in [
+        format!(".version 8.0\n.target sm_80\n.global .b32 x = {expression};\n"),
+        format!(".version 8.0\n.target sm_80\n.global .b32 x[] = {}1;\n", "{".repeat(5000)),
+        ".version 8.0\n.target sm_80\n.global .b32 é;\n".to_string(),
+        ".version 8.0\n.target sm_80\n.visible .entry k() { mov.u32 ü, 1 / 0; }\n".to_string(),
+    ] {
+        survives(&text).expect("survives");
+    }
+}
+
+#[test]
 fn unsupported_bodies_are_named() {
     for (body, expected) in [
         ("bra NOWHERE;", "a branch to an undefined label"),

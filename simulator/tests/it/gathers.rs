@@ -33,6 +33,9 @@ fn expected(name: &str, values: &[u64], group: u32, lane: usize) -> (u32, bool) 
     let ballot = mask(&|lane| of(lane) & 1 == 1);
     let signed = name.ends_with("s32");
     let numbers = || members().map(|lane| if signed { i64::from(of(lane) as i32) } else { of(lane) as i64 });
+    if name.ends_with("f32") {
+        return (of_floats(name, members().map(of)), false);
+    }
     let equal = mask(&|other| of(other) == of(lane));
     match parts[..] {
         ["vote", _, "all", _] => (u32::from(ballot == group), false),
@@ -48,6 +51,17 @@ fn expected(name: &str, values: &[u64], group: u32, lane: usize) -> (u32, bool) 
         [_, _, "or", _] => (members().map(of).fold(0, |all, one| all | one) as u32, false),
         _ => (members().map(of).fold(0, |all, one| all ^ one) as u32, false),
     }
+}
+
+/// The least or greatest of floats, or of their magnitudes.
+fn of_floats(name: &str, values: impl Iterator<Item = u64>) -> u32 {
+    let floats = values.map(|bits| f32::from_bits(bits as u32));
+    let floats: Vec<f32> = floats.map(|x| if name.contains("abs") { x.abs() } else { x }).collect();
+    let numbers = || floats.iter().copied().filter(|x| !x.is_nan());
+    let ordered = |a: &f32, b: &f32| a.total_cmp(b);
+    let found = if name.contains("min") { numbers().min_by(ordered) } else { numbers().max_by(ordered) };
+    let nan = name.contains("NaN") && floats.iter().any(|x| x.is_nan());
+    found.filter(|_| !nan).map_or(0x7fff_ffff, f32::to_bits)
 }
 
 fn gather(name: &str) -> String {
@@ -77,7 +91,7 @@ fn gather(name: &str) -> String {
 #[test]
 fn lanes_learn_of_the_values_of_their_group() {
     let names: Vec<String> = table().into_iter().filter(|name| is_gather(name)).collect();
-    assert_eq!(names.len(), 17, "{names:?}");
+    assert_eq!(names.len(), 25, "{names:?}");
     for name in names {
         for values in VALUES {
             let values: Vec<u64> = (0..32).map(values).collect();

@@ -12,6 +12,7 @@ mod front_end;
 mod fusing;
 mod gathers;
 mod hardware;
+mod isa_tables;
 mod lifetime;
 mod machine;
 mod matrices;

@@ -39,9 +39,13 @@ fn parse(name: &str) -> Option<Form> {
         ("param", Place::Param),
     ];
     let space = space.into_iter().find(|(name, _)| parts.contains(name)).map(|(_, space)| space);
-    let elements = if parts.contains(&"v4") { 4 } else { 1 + usize::from(parts.contains(&"v2")) };
+    let elements = ["v2", "v4", "v8"]
+        .into_iter()
+        .find(|one| parts.contains(one))
+        .map_or(1, |one| one[1..].parse().expect("digits"));
     parts.retain(|part| {
-        !["volatile", "relaxed", "gpu", "global", "const", "shared", "local", "param", "nc", "v2", "v4"].contains(part)
+        !["volatile", "relaxed", "gpu", "global", "const", "shared", "local", "param", "nc", "v2", "v4", "v8"]
+            .contains(part)
     });
     parts.is_empty().then(|| Form { name: name.to_string(), store, space, elements, one })
 }
@@ -64,7 +68,18 @@ impl Form {
 
     /// The register of one element: integers are extended to 64 bits, the widest register.
     fn register(&self) -> u32 {
-        if self.one.is_integer() { 64 } else { self.one.bits() }
+        if self.one.is_integer() && self.elements < 8 { 64 } else { self.one.bits() }
+    }
+
+    /// The bytes from one element's result to the next: a thread has 32 for all.
+    fn step(&self) -> usize {
+        32 / self.elements.max(4)
+    }
+
+    /// The results of a thread.
+    fn results(&self, bytes: &[u8]) -> Vec<u64> {
+        let wide = |bytes: &[u8]| bytes.iter().rev().fold(0, |all, &byte| all << 8 | u64::from(byte));
+        bytes.chunks(self.step()).take(self.elements).map(wide).collect()
     }
 
     /// `{%v0, %v1}`, or `%v0` alone.
@@ -92,7 +107,7 @@ impl Form {
         let mut text =
             format!("{HEADER}.visible .entry k(.param .u64 a, .param .u64 b, .param .align 32 .b8 p[32])\n{{\n");
         text += ".shared .align 32 .b8 s[1024];\n.local .align 32 .b8 l[32];\n.reg .b32 %i;\n";
-        text += &format!(".reg .b64 %in, %out, %at, %o, %t;\n.reg .b{register} %v<4>;\n");
+        text += &format!(".reg .b64 %in, %out, %at, %o, %t;\n.reg .b{register} %v<8>;\n");
         text += "mov.u32 %i, %tid.x;\nmul.wide.u32 %o, %i, 32;\nld.param.u64 %in, [a];\nadd.s64 %in, %in, %o;\n";
         text += "ld.param.u64 %out, [b];\nadd.s64 %out, %out, %o;\n";
         let space = match place {
@@ -137,7 +152,7 @@ fn loads_extend_what_is_in_memory() {
             let address = if place == Place::Param { "[p]" } else { "[%at+32]" };
             let mut body = format!("{} {}, {address};\n", form.name, form.vector());
             for element in 0..form.elements {
-                body += &format!("st.global.b{} [%out+{}], %v{element};\n", form.register(), 8 * element);
+                body += &format!("st.global.b{} [%out+{}], %v{element};\n", form.register(), form.step() * element);
             }
             // Through global memory, `%out` holds what is loaded: all elements are loaded before the first is stored.
             let mut buffers = [random(1024), vec![0; 1024]];
@@ -147,8 +162,8 @@ fn loads_extend_what_is_in_memory() {
             run(&form.kernel(place, &body, false), Shape::line(1, 32), &mut buffers, &rest).expect(&form.name);
             for (thread, (bytes, results)) in buffers[0].chunks(32).zip(buffers[1].chunks(32)).enumerate() {
                 let bytes = if place == Place::Param { &param } else { bytes };
-                for (element, result) in longs(results).into_iter().take(form.elements).enumerate() {
-                    let expected = form.loaded(&bytes[element * form.bytes()..]);
+                for (element, result) in form.results(results).into_iter().enumerate() {
+                    let expected = form.loaded(&bytes[element * form.bytes()..]) & ones(form.register());
                     let result = result & ones(form.register());
                     assert_eq!(result, expected, "{} of thread {thread}, element {element}", form.name);
                 }
@@ -200,13 +215,13 @@ fn parameters_of_device_functions_arrive() {
             let suffix = if form.one.is_integer() { form.name.rsplit('.').next().expect("a type") } else { "" };
             let typed = if suffix.is_empty() { format!("b{register}") } else { suffix.to_string() };
             read += &format!("ld.global.{typed} %v{element}, [%in+{at}];\n");
-            written += &format!("st.global.b{register} [%out+{}], %v{element};\n", 8 * element);
+            written += &format!("st.global.b{register} [%out+{}], %v{element};\n", form.step() * element);
         }
         let text = format!(
             "{HEADER}.visible .func (.param .align 32 .b8 r[32]) f(.param .align 32 .b8 q[32])\n\
-             {{\n.reg .b{register} %v<4>;\n{load} {vector}, [q];\n{} [r], {vector};\nret;\n}}\n\
+             {{\n.reg .b{register} %v<8>;\n{load} {vector}, [q];\n{} [r], {vector};\nret;\n}}\n\
              .visible .entry k(.param .u64 a, .param .u64 b)\n{{\n.reg .b64 %in, %out, %o;\n.reg .b32 %i;\n\
-             .reg .b{register} %v<4>;\nmov.u32 %i, %tid.x;\nmul.wide.u32 %o, %i, 32;\nld.param.u64 %in, [a];\n\
+             .reg .b{register} %v<8>;\nmov.u32 %i, %tid.x;\nmul.wide.u32 %o, %i, 32;\nld.param.u64 %in, [a];\n\
              add.s64 %in, %in, %o;\nld.param.u64 %out, [b];\nadd.s64 %out, %out, %o;\n{read}{{\n\
              .param .align 32 .b8 x[32];\n.param .align 32 .b8 y[32];\n{} [x], {vector};\ncall.uni (y), f, (x);\n\
              {load} {vector}, [y];\n}}\n{written}ret;\n}}\n",
@@ -215,8 +230,9 @@ fn parameters_of_device_functions_arrive() {
         let mut buffers = [random(1024), vec![0; 1024]];
         run(&text, Shape::line(1, 32), &mut buffers, &[]).expect(&form.name);
         for (bytes, results) in buffers[0].chunks(32).zip(buffers[1].chunks(32)) {
-            for (element, result) in longs(results).into_iter().take(form.elements).enumerate() {
-                assert_eq!(result, form.loaded(&bytes[element * form.bytes()..]), "{}, element {element}", form.name);
+            for (element, result) in form.results(results).into_iter().enumerate() {
+                let expected = form.loaded(&bytes[element * form.bytes()..]) & ones(form.register());
+                assert_eq!(result, expected, "{}, element {element}", form.name);
             }
         }
     }

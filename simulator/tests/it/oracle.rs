@@ -53,16 +53,20 @@ impl Oracle {
     }
 }
 
-/// The oracle of a form with `.ftz`, by that of the form without it: subnormal sources and results in single precision count as zero.
-pub fn flushed(name: &str, of: Family) -> Option<Oracle> {
+/// The oracle of a form with `.ftz`, by that of the form without it: subnormal sources and results in single precision count as zero, and
+/// `halves`, too, if they do.
+pub fn flushed(name: &str, of: Family, halves: bool) -> Option<Oracle> {
     let base = name.replacen(".ftz", "", 1);
     let Oracle { code, from, to, any_nan, value } = of(&base)?;
-    let flush = |one: &Type, bits: u64| {
+    let flush = move |one: &Type, bits: u64| {
         let x = f32::from_bits(bits as u32);
-        match *one == Type::F32 {
-            true if x.is_subnormal() => bits & 0x8000_0000,
+        let half = |bits: u64| if bits & 0x7c00 == 0 { bits & 0x8000 } else { bits };
+        match *one {
+            Type::F16 if halves => half(bits),
+            Type::F16x2 if halves => half(bits & 0xffff) | half(bits >> 16) << 16,
+            Type::F32 if x.is_subnormal() => bits & 0x8000_0000,
             // What flushes makes one of all NaNs.
-            true if x.is_nan() => 0x7fff_ffff,
+            Type::F32 if x.is_nan() => 0x7fff_ffff,
             _ => bits,
         }
     };

@@ -128,9 +128,79 @@ const PASSES: &[Pass] = &[
         &[],
     ),
     pass("immediates.ptx", 1, |_| immediates(), &[]),
+    pass("grammar_functions.ptx", 32, functions, &[]),
+    pass(
+        "grammar_numbers.ptx",
+        1,
+        |_| {
+            let [half, minus] = [0.15f32, -1.5].map(f32::to_bits);
+            let halves = |low: i16, high: i16| u32::from(low as u16) | u32::from(high as u16) << 16;
+            let expressions = [halves(15, -3), halves(-1, 5), halves(1, 0), halves(-1, -1)];
+            let first = [64, 0x3f80_0000, 0, 0x4000_0000, half, minus, 19, 8, 2, 3, 0, 31];
+            [&first[..], &expressions[..]].concat()
+        },
+        &[],
+    ),
+    pass("grammar_directives.ptx", 1, |_| vec![7, 0], &[]),
+    pass("grammar_scopes.ptx", 32, scopes, &[]),
+    pass("grammar_vectors.ptx", 1, |_| vec![4, 2, 2, 4, 4, 2, 2, 1, 0], &[]),
+    pass(
+        "older_exchanges.ptx",
+        32,
+        |t| {
+            let odd = t.lane % 2 == 1;
+            let branch = if odd { [0xaaaa_aaaa, 1] } else { [0, 0] };
+            let shuffled = [t.lane ^ 3, t.lane.saturating_sub(1), (t.lane + 1).min(31), 5];
+            [&[0xaaaa_aaaa, 2], &shuffled[..], &[u32::from(t.lane == 0)], &branch].concat()
+        },
+        &[],
+    ),
+    pass("no_effect.ptx", 1, |_| [&[77, 77, 77, 0, 0, 0], &[-3f32, 3.0].map(f32::to_bits)[..], &[0; 56]].concat(), &[]),
+    pass(
+        "atomic_vectors.ptx",
+        1,
+        |_| {
+            let floats = [2f32, 5.0, 1.0, 2.5, 1.0, 2.5, 2.5, 1.0].map(f32::to_bits);
+            [&floats[..], &[0x3c00_0000, 0x0000_3c00, 0xc000, 0xc000, 2.5f32.to_bits(), u32::MAX]].concat()
+        },
+        &[],
+    ),
+    pass(
+        "video.ptx",
+        1,
+        // By the definitions, in wide integers.
+        |_| {
+            vec![
+                0xffff_7f84,
+                0xaabb_ffdd,
+                0xaabb_ccdd,
+                0xaabb_ccd1,
+                0x0129_8f60,
+                0x0001_ccdd,
+                0xaa84_cc84,
+                0x7f09_8000,
+                0x0000_0002,
+                0x0000_0020,
+            ]
+        },
+        &[],
+    ),
     pass("order.ptx", 64, |t| vec![t.own ^ 63, t.own], &[]),
     pass("windows.ptx", 32, |t| vec![t.own + 1, t.own + 2, t.own + 3, t.own + 1, t.own + 2, t.own + 3], &[]),
 ];
+
+/// Sum and product, a square, two calls of `max`, two turns at a counter, a power of two; nothing by the threads that end.
+fn functions(t: &Thread) -> Vec<u32> {
+    let all = vec![t.lane + 7, 7 * t.lane, t.lane * t.lane, t.lane.max(5), t.lane.max(20), 32, 1 << (t.lane % 4)];
+    if t.lane < 16 { all } else { [&all[..6], &[0]].concat() }
+}
+
+/// A number of the outer braces, how often a loop runs, and the target of a branch by number.
+fn scopes(t: &Thread) -> Vec<u32> {
+    let way = [0, 10 + t.lane / 4 % 2, 2, 0][t.lane as usize % 4];
+    let added = if t.lane.max(1) > 20 { 0 } else { 100 };
+    vec![7 + added, t.lane.max(1), if t.lane < 24 { way } else { 99 }]
+}
 
 /// The numbers of Fibonacci, and how many calls each takes.
 const FIBONACCI: [[u32; 2]; 8] = [[0, 1], [1, 1], [1, 3], [2, 5], [3, 9], [5, 15], [8, 25], [13, 41]];

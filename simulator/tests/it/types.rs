@@ -13,6 +13,7 @@ pub enum Type {
     F64,
     F16x2,
     Bf16x2,
+    F32x2,
     E4m3x2,
     E5m2x2,
     Tf32,
@@ -29,6 +30,7 @@ impl Type {
             "f64" => Self::F64,
             "f16x2" => Self::F16x2,
             "bf16x2" => Self::Bf16x2,
+            "f32x2" => Self::F32x2,
             "e4m3x2" => Self::E4m3x2,
             "e5m2x2" => Self::E5m2x2,
             "tf32" => Self::Tf32,
@@ -61,7 +63,7 @@ impl Type {
             Self::Bits(bits) | Self::Unsigned(bits) | Self::Signed(bits) => bits,
             Self::F16 | Self::Bf16 | Self::E4m3x2 | Self::E5m2x2 => 16,
             Self::F32 | Self::F16x2 | Self::Bf16x2 | Self::Tf32 => 32,
-            Self::F64 => 64,
+            Self::F64 | Self::F32x2 => 64,
         }
     }
 
@@ -88,7 +90,7 @@ impl Type {
         match self {
             Self::F16 | Self::F16x2 => Some((5, 10)),
             Self::Bf16 | Self::Bf16x2 => Some((8, 7)),
-            Self::F32 => Some((8, 23)),
+            Self::F32 | Self::F32x2 => Some((8, 23)),
             Self::F64 => Some((11, 52)),
             _ => None,
         }
@@ -132,8 +134,9 @@ impl Type {
             Self::Pred => vec![0, 1],
             Self::Bits(bits) | Self::Unsigned(bits) | Self::Signed(bits) => integer_edges(bits),
             Self::E4m3x2 | Self::E5m2x2 => (0..=255).map(|byte| byte << 8 | (255 - byte)).collect(),
-            Self::F16x2 => pairs(&Self::F16.edges()),
-            Self::Bf16x2 => pairs(&Self::Bf16.edges()),
+            Self::F16x2 => pairs(&Self::F16.edges(), 16),
+            Self::Bf16x2 => pairs(&Self::Bf16.edges(), 16),
+            Self::F32x2 => pairs(&Self::F32.edges(), 32),
             _ => self.layout().map(|(exponent, fraction)| float_edges(exponent, fraction)).unwrap_or_default(),
         }
     }
@@ -176,9 +179,9 @@ fn float_edges(exponent: u32, fraction: u32) -> Vec<u64> {
     edges.iter().flat_map(|&edge| [edge, edge | negative]).collect()
 }
 
-fn pairs(halves: &[u64]) -> Vec<u64> {
+fn pairs(halves: &[u64], width: u32) -> Vec<u64> {
     let others = halves.iter().cycle().skip(7);
-    halves.iter().zip(others).map(|(low, high)| high << 16 | low).collect()
+    halves.iter().zip(others).map(|(low, high)| high << width | low).collect()
 }
 
 /// A generator of pseudo-random numbers (Vigna's splitmix64).

@@ -6,7 +6,7 @@ use super::{Body, DEPTH, Decoder, End, Item};
 use crate::kernel::arrays::MOST_LOCAL;
 use crate::kernel::names::Binding;
 use crate::kernel::{Callee, Inst, Op, Register, ZERO};
-use crate::ptx::{Function, Operand, Parameter, Source};
+use crate::ptx::{Function, Operand, Parameter, Pointer, Source};
 
 /// Bytes of a thread's frames. A device has 1 KiB unless a program asks for more.
 const FRAMES: u32 = 16 << 10;
@@ -52,25 +52,78 @@ impl<'a> Decoder<'a> {
             [Operand::List(returns), Operand::Name(name), Operand::List(args), ..] => {
                 (returns.as_slice(), *name, args.as_slice())
             }
+            [Operand::List(returns), Operand::Name(name), ..] => (returns.as_slice(), *name, &[][..]),
             [Operand::Name(name), Operand::List(args), ..] => (&[][..], *name, args.as_slice()),
             [Operand::Name(name), ..] => (&[][..], *name, &[][..]),
             _ => return Err("a call with these operands".to_string()),
         };
+        let formals = self.module.functions.get(name).map(|function| [&function.params, &function.returns]);
         let mut places = Vec::new();
-        for operand in args.iter().chain(returns) {
-            let Operand::Name(name) = operand else {
-                return Err("a call with a parameter that has no name".to_string());
-            };
-            let variable = self.names.variable(name);
-            let passed = |one: &Binding| !matches!(one, Binding::KernelParam(_));
-            places.push(variable.filter(passed).ok_or_else(|| format!("unknown parameter `{name}`"))?);
+        let mut loads = Vec::new();
+        for (is_result, operands) in [(0, args), (1, returns)] {
+            for (number, operand) in operands.iter().enumerate() {
+                let formal = formals.and_then(|formals| formals[is_result].get(number));
+                let (place, register) = self.actual(operand, formal, is_result == 1, body.source)?;
+                places.push(place);
+                loads.extend(register.map(|(register, bytes)| (register, place, bytes)));
+            }
         }
+        self.call_of(name, [args.len(), returns.len()], places, body)?;
+        for (register, place, bytes) in loads {
+            self.load_argument(place, bytes, register, body.source)?;
+        }
+        Ok(())
+    }
+
+    /// The place of an argument or a result, and the register to which the result is loaded afterwards, with its bytes. What is not
+    /// a variable gets one.
+    fn actual(
+        &mut self,
+        operand: &Operand<'a>,
+        formal: Option<&Parameter>,
+        is_result: bool,
+        source: Source,
+    ) -> Result<(Binding, Option<(Register, u8)>), String> {
+        if let Operand::Name(name) = operand
+            && let Some(place) = self.names.variable(name)
+            && !matches!(place, Binding::KernelParam(_) | Binding::Register(_))
+        {
+            return Ok((place, None));
+        }
+        // An unknown function takes as many of the eight bytes as it needs.
+        let bytes = formal.map_or(8, |formal| formal.bytes);
+        if ![1, 2, 4, 8].contains(&bytes) {
+            return Err(format!("{operand:?} as a parameter of {bytes} bytes"));
+        }
+        let align = bytes;
+        let parameter =
+            Parameter { name: "argument".into(), element: bytes, bytes, align, rows: Vec::new(), in_register: false };
+        let place = self.variable(".param", &parameter, "")?;
+        if is_result {
+            let register = self.destination(operand)?;
+            return Ok((place, Some((register, bytes as u8))));
+        }
+        let unknown = |_| format!("unknown parameter `{operand:?}`");
+        let value = self.value(operand).map_err(unknown)?;
+        let inst = self.store_param(place, 0, bytes as u8, value)?;
+        self.push(Inst { source, ..inst });
+        Ok((place, None))
+    }
+
+    /// Calls a function with its parameters and results, so many of each, at these places.
+    fn call_of(
+        &mut self,
+        name: &'a str,
+        [args, returns]: [usize; 2],
+        places: Vec<Binding>,
+        body: &Body<'a>,
+    ) -> Result<(), String> {
         if let Some(address) = self.names.register(name) {
             if !self.in_memory {
                 self.needs_memory = true;
                 return Err("an indirect call".to_string());
             }
-            self.callees_by_address(args.len(), returns.len());
+            self.callees_by_address(args, returns);
             return self.call_frame(&Target::Address(address), &places, body.source);
         }
         if self.system(name, &places, body.source)? {
@@ -84,11 +137,9 @@ impl<'a> Decoder<'a> {
             }
             return self.call_frame(&Target::Name(name), &places, body.source);
         }
-        let formal = function.params.iter().chain(&function.returns);
-        let bound = formal.zip(places).map(|(param, place)| (param.name.clone(), place));
         let end = self.label();
         self.inlined.push(name.to_string());
-        self.body(function, bound.collect(), End::Label(end), body.depth + 1)?;
+        self.body(function, places, End::Label(end), body.depth + 1)?;
         self.inlined.pop();
         self.items.push(Item::Label(end));
         Ok(())
@@ -178,7 +229,7 @@ impl<'a> Decoder<'a> {
         for name in names {
             let function = &module.functions[name];
             let fits = !function.entry && (function.params.len(), function.returns.len()) == (params, returns);
-            let held = |pointers: &[(usize, String, u64)]| pointers.iter().any(|(_, target, _)| target == name);
+            let held = |pointers: &[Pointer]| pointers.iter().any(|(_, target, _)| target == name);
             let taken = || {
                 module.variables.values().any(|variable| held(&variable.pointers))
                     || self.text.as_str().contains(&format!(", {name};"))
@@ -204,10 +255,10 @@ impl<'a> Decoder<'a> {
             self.frame = Some(0);
             self.functions[number].open = true;
             self.inlined = vec![name.clone()];
-            let params: Vec<&Parameter> = function.params.iter().chain(&function.returns).collect();
-            let formals: Vec<Register> = params.iter().map(|_| self.names.fresh()).collect();
-            let bound = params.iter().zip(&formals).map(|(param, &at)| (param.name.clone(), Binding::Formal(at)));
-            let decoded = self.body(function, bound.collect(), End::Caller, 1);
+            let count = function.params.len() + function.returns.len();
+            let formals: Vec<Register> = (0..count).map(|_| self.names.fresh()).collect();
+            let places = formals.iter().copied().map(Binding::Formal).collect();
+            let decoded = self.body(function, places, End::Caller, 1);
             if decoded.is_err() {
                 // Only who calls it must know.
                 self.items.truncate(begins + 1);

@@ -14,7 +14,7 @@ impl<'a> Decoder<'a> {
         form: &Form,
         opcode: &'a str,
         operands: &[Operand<'a>],
-        body: &Body<'a>,
+        body: &mut Body<'a>,
     ) -> Result<(), String> {
         let source = body.source;
         let mut compute = |op, sources| self.compute(form, (op, sources), opcode, operands, source);
@@ -24,12 +24,34 @@ impl<'a> Decoder<'a> {
             }
             Action::Move { .. } => compute(Op::One(isa::copy), 1),
             Action::One(f) => compute(Op::One(f), 1),
+            // The least or greatest of three is that of two and the third.
+            Action::Two(f) if operands.len() == 4 && ["min", "max"].contains(&&opcode[..opcode.len().min(3)]) => {
+                let first = [Operand::Register(self.names.fresh()), operands[1].clone(), operands[2].clone()];
+                self.compute(form, (Op::Two(f), 2), opcode, &first, source)?;
+                let [first, ..] = first;
+                let second = [operands[0].clone(), first, operands[3].clone()];
+                self.compute(form, (Op::Two(f), 2), opcode, &second, source)
+            }
             Action::Two(f) => compute(Op::Two(f), 2),
+            Action::Video(video) => self.video(video, operands, source),
+            Action::Logic3(combine) => self.logic3(combine, operands, source),
+            Action::Compare(comparison) => self.compare(form, comparison, operands, source),
             Action::Three(f) => compute(Op::Three(f), 3),
             Action::Four(f) => compute(Op::Four(f), 4),
             Action::Carry(f) => compute(Op::Carry(f), operands.len().saturating_sub(1)),
-            Action::Shuffle(choose) => compute(Op::Shuffle(choose), 4),
-            Action::Gather(gather) => compute(Op::Gather(gather), 2),
+            Action::Shuffle(choose) => self.exchange(form, (Op::Shuffle(choose), 4), opcode, operands, source),
+            Action::Gather(gather) => self.exchange(form, (Op::Gather(gather), 2), opcode, operands, source),
+            Action::Elect(gather) => {
+                let [results, members] = operands else { return Err(format!("{opcode} with these operands")) };
+                let operands = [results.clone(), Operand::Number(0), members.clone()];
+                self.compute(form, (Op::Gather(gather), 2), opcode, &operands, source)
+            }
+            Action::Policy => {
+                let [d, ..] = operands else { return Err(format!("{opcode} with these operands")) };
+                let d = self.destination(d)?;
+                self.push(Inst { d, source, ..Inst::new(Self::op("mov.b64")) });
+                Ok(())
+            }
             Action::ActiveMask => compute(Op::ActiveMask, 0),
             Action::Load(space, access) => self.load(space, access, opcode, operands, source),
             Action::Store(space, access) => self.store(space, access, opcode, operands, source),
@@ -56,11 +78,14 @@ impl<'a> Decoder<'a> {
             Action::Barrier(barrier) => self.barrier(barrier, operands, source),
             Action::IsConstant => self.is_constant(operands, source),
             Action::Nothing => Ok(()),
-            Action::CommitCopies | Action::Trap(_) | Action::Return => {
+            Action::CommitCopies | Action::Trap(_) | Action::Exit | Action::Return => {
+                if matches!(form.action, Action::Return) {
+                    self.results(body)?;
+                }
                 let op = match (form.action, body.end) {
                     (Action::CommitCopies, _) => Op::CommitCopies,
                     (Action::Trap(name), _) => Op::Trap(name),
-                    (_, End::Exit) => Op::Exit,
+                    (Action::Exit, _) | (_, End::Exit) => Op::Exit,
                     (_, End::Label(label)) => Op::Goto(label),
                     (_, End::Caller) => Op::Return,
                 };
@@ -69,6 +94,7 @@ impl<'a> Decoder<'a> {
             }
             Action::Call => self.call(operands, body),
             Action::Branch => Err(format!("{opcode} with these operands")),
+            Action::BranchByNumber => self.branch_by_number(operands, body),
         }
     }
 
@@ -86,6 +112,8 @@ impl<'a> Decoder<'a> {
             return Err(malformed());
         }
         let (d, d2) = match &operands[0] {
+            // The second result is made of the first.
+            Operand::Pair("_", d2) => (self.names.fresh(), self.named(d2)?),
             Operand::Pair(d, d2) => (self.named(d)?, self.named(d2)?),
             one => (self.destination(one)?, SINK),
         };
@@ -99,7 +127,7 @@ impl<'a> Decoder<'a> {
         }
         if form.flushes.sources {
             for arg in &mut args[..count] {
-                *arg = self.emit("flush.f32", [*arg, ZERO], source);
+                *arg = self.emit(form.flushes.by.form(), [*arg, ZERO], source);
             }
         }
         let fusing = self.fuse(form, opcode, args);
@@ -108,8 +136,9 @@ impl<'a> Decoder<'a> {
         let (taint_rule, arithmetic_check) = (form.taint, form.check);
         self.push(Inst { d, d2, args, source, taint_rule, arithmetic_check, ..Inst::new(what) });
         self.fusing.extend(fusing);
-        if form.flushes.result {
-            self.push(Inst { d, args: [d, ZERO, ZERO, ZERO], source, ..Inst::new(Self::op("flush.f32")) });
+        let flush = form.flushes.result.then_some(form.flushes.by);
+        for after in flush.into_iter().chain(form.limit) {
+            self.push(Inst { d, args: [d, ZERO, ZERO, ZERO], source, ..Inst::new(Self::op(after.form())) });
         }
         if let Some(product) = product {
             self.products.insert(d, product);
@@ -118,6 +147,25 @@ impl<'a> Decoder<'a> {
             self.complement(d2, d, source);
         }
         Ok(())
+    }
+
+    /// An exchange between lanes. If it has no member mask, the lanes that execute it take part.
+    fn exchange(
+        &mut self,
+        form: &Form,
+        what: (Op, usize),
+        opcode: &'a str,
+        operands: &[Operand<'a>],
+        source: Source,
+    ) -> Result<(), String> {
+        if opcode.contains(".sync") || operands.len() > what.1 {
+            return self.compute(form, what, opcode, operands, source);
+        }
+        let members = self.names.fresh();
+        self.push(Inst { d: members, source, ..Inst::new(Op::ActiveMask) });
+        let mut operands = operands.to_vec();
+        operands.push(Operand::Register(members));
+        self.compute(form, what, opcode, &operands, source)
     }
 
     /// The product that the next instruction computes, copies or negates.

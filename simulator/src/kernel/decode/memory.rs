@@ -49,30 +49,53 @@ impl<'a> Decoder<'a> {
                 let what = Op::Param { bytes: access.bytes, signed: access.signed };
                 Ok(Inst { offset: offset + i64::from(at), ..Inst::new(what) })
             }
-            Some(Binding::DeviceParam(place)) => {
-                let from = self.param_register(place, offset, access.bytes)?;
-                let extend = match (access.signed, access.bytes) {
-                    (false, 1) => "cvt.u64.u8",
-                    (false, 2) => "cvt.u64.u16",
-                    (false, 4) => "cvt.u64.u32",
-                    (true, 1) => "cvt.s64.s8",
-                    (true, 2) => "cvt.s64.s16",
-                    (true, 4) => "cvt.s64.s32",
-                    _ => "mov.b64",
-                };
-                let taint_rule = TaintRule::Bytes(access.bytes);
-                Ok(Inst { args: [from, ZERO, ZERO, ZERO], taint_rule, ..Inst::new(Self::op(extend)) })
-            }
-            Some(place) => {
-                let (base, at) = self.place(place)?;
-                let what = Op::Load { space: Space::Local, bytes: access.bytes, signed: access.signed };
-                Ok(Inst { args: [base, ZERO, ZERO, ZERO], offset: at + offset, ..Inst::new(what) })
-            }
+            Some(place) => self.load_place(place, offset, access),
             None => Err(format!("unknown parameter `{name}`")),
         }
     }
 
-    fn store_param(&mut self, place: Binding, offset: i64, bytes: u8, from: Register) -> Result<Inst, String> {
+    /// A load from a parameter of a device function.
+    fn load_place(&mut self, place: Binding, offset: i64, access: Access) -> Result<Inst, String> {
+        if let Binding::DeviceParam(place) = place {
+            let from = self.param_register(place, offset, access.bytes)?;
+            let extend = match (access.signed, access.bytes) {
+                (false, 1) => "cvt.u64.u8",
+                (false, 2) => "cvt.u64.u16",
+                (false, 4) => "cvt.u64.u32",
+                (true, 1) => "cvt.s64.s8",
+                (true, 2) => "cvt.s64.s16",
+                (true, 4) => "cvt.s64.s32",
+                _ => "mov.b64",
+            };
+            let taint_rule = TaintRule::Bytes(access.bytes);
+            return Ok(Inst { args: [from, ZERO, ZERO, ZERO], taint_rule, ..Inst::new(Self::op(extend)) });
+        }
+        let (base, at) = self.place(place)?;
+        let what = Op::Load { space: Space::Local, bytes: access.bytes, signed: access.signed };
+        Ok(Inst { args: [base, ZERO, ZERO, ZERO], offset: at + offset, ..Inst::new(what) })
+    }
+
+    /// Loads the whole of a parameter to a register.
+    pub(super) fn load_argument(
+        &mut self,
+        place: Binding,
+        bytes: u8,
+        to: Register,
+        source: Source,
+    ) -> Result<(), String> {
+        let access = Access { bytes, signed: false, elements: 1 };
+        let inst = self.load_place(place, 0, access)?;
+        self.push(Inst { d: to, source, ..inst });
+        Ok(())
+    }
+
+    pub(super) fn store_param(
+        &mut self,
+        place: Binding,
+        offset: i64,
+        bytes: u8,
+        from: Register,
+    ) -> Result<Inst, String> {
         if let Binding::DeviceParam(place) = place {
             let d = self.param_register(place, offset, bytes)?;
             let taint_rule = TaintRule::Bytes(8);
@@ -96,7 +119,7 @@ impl<'a> Decoder<'a> {
             Binding::Formal(register) => (register, 0),
             Binding::Frame(at) => (FRAME, at.into()),
             Binding::Address(address) => (self.names.constant(address), 0),
-            Binding::KernelParam(_) | Binding::DeviceParam(_) => {
+            Binding::KernelParam(_) | Binding::DeviceParam(_) | Binding::Register(_) => {
                 return Err("a parameter that is not in memory".to_string());
             }
         })
@@ -164,12 +187,16 @@ impl<'a> Decoder<'a> {
     ) -> Result<(), String> {
         let (d, rest) = match operands {
             [Operand::Address(..), ..] => (SINK, operands),
+            [Operand::Vector(_), rest @ ..] => (SINK, rest),
             [d, rest @ ..] => (self.destination(d)?, rest),
             [] => (SINK, operands),
         };
         let [Operand::Address(base, offset), rest @ ..] = rest else {
             return Err(format!("{opcode} with these operands"));
         };
+        if let [Operand::Vector(_)] = rest {
+            return self.atomic_vector(Atomic { space, bytes, update, asks }, opcode, operands, source);
+        }
         let mut args = [self.value(base)?, self.names.constant(1), ZERO, ZERO];
         for (arg, operand) in args[1..].iter_mut().zip(rest) {
             *arg = self.value(operand)?;
@@ -177,6 +204,36 @@ impl<'a> Decoder<'a> {
         let what = Op::Atomic { space, bytes, update };
         let strength = Strength::of(opcode);
         self.push(Inst { d, args, offset: *offset, source, strength, asks, ..Inst::new(what) });
+        Ok(())
+    }
+
+    /// `[d,] [address], {…}`: each element on its own.
+    fn atomic_vector(
+        &mut self,
+        atomic: Atomic,
+        opcode: &str,
+        operands: &[Operand<'a>],
+        source: Source,
+    ) -> Result<(), String> {
+        let malformed = || format!("{opcode} with these operands");
+        let (d, base, offset, from) = match operands {
+            [Operand::Address(base, offset), Operand::Vector(from)] => (None, base, offset, from),
+            [Operand::Vector(d), Operand::Address(base, offset), Operand::Vector(from)] => {
+                (Some(d), base, offset, from)
+            }
+            _ => return Err(malformed()),
+        };
+        let bytes = from.len() as u8 * atomic.bytes;
+        let args = [self.value(base)?, ZERO, ZERO, ZERO];
+        self.push(Inst { args, offset: *offset, source, ..Inst::new(Op::Align { space: atomic.space, bytes }) });
+        for (number, from) in from.iter().enumerate() {
+            let address = Operand::Address(base.clone(), offset + number as i64 * i64::from(atomic.bytes));
+            let operands = match d {
+                Some(d) => vec![d.get(number).cloned().ok_or_else(malformed)?, address, from.clone()],
+                None => vec![address, from.clone()],
+            };
+            self.atomic(atomic, opcode, &operands, source)?;
+        }
         Ok(())
     }
 

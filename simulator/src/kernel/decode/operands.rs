@@ -6,7 +6,6 @@ use crate::isa::{self, Action, Form};
 use crate::kernel::arrays::{MOST_LOCAL, MOST_SHARED};
 use crate::kernel::names::Binding;
 use crate::kernel::{Op, Register, ZERO};
-use crate::lanes::WARP;
 use crate::ptx::{Operand, Parameter, Source};
 
 /// Bytes of shared memory that the system reserves for each block, for the use of libraries.
@@ -17,6 +16,8 @@ impl<'a> Decoder<'a> {
     pub(super) fn destination(&mut self, operand: &Operand<'a>) -> Result<Register, String> {
         match operand {
             Operand::Name(name) => self.named(name),
+            Operand::Element(vector, number) => self.element(vector, *number),
+            Operand::Register(register) => Ok(*register),
             other => Err(format!("a result in {other:?}")),
         }
     }
@@ -25,11 +26,23 @@ impl<'a> Decoder<'a> {
         self.names.register(name).ok_or_else(|| format!("undeclared register `{name}`"))
     }
 
+    fn element(&mut self, vector: &str, number: usize) -> Result<Register, String> {
+        let elements = self.names.vector(vector).and_then(|elements| elements.get(number));
+        elements.copied().ok_or_else(|| format!("undeclared vector `{vector}`"))
+    }
+
     /// The register of a source: a register, a number, or the address of a variable.
     pub(super) fn value(&mut self, operand: &Operand<'a>) -> Result<Register, String> {
         let name = match operand {
             Operand::Number(number) => return Ok(self.names.constant(*number)),
             Operand::Name(name) => *name,
+            Operand::Element(vector, number) => return self.element(vector, *number),
+            Operand::Register(register) => return Ok(*register),
+            Operand::Sum(name, offset) => {
+                let base = self.value(&Operand::Name(name))?;
+                let offset = self.names.constant(*offset as u64);
+                return Ok(self.emit("add.u64", [base, offset], Source::default()));
+            }
             Operand::Not(name) => {
                 let (d, from) = (self.names.fresh(), self.named(name)?);
                 self.complement(d, from, Source::default());
@@ -59,18 +72,25 @@ impl<'a> Decoder<'a> {
         self.module_shared(name)?.ok_or_else(|| format!("unknown name `{name}`"))
     }
 
-    /// Declares a variable of a body.
-    pub(super) fn variable(&mut self, space: &str, variable: &Parameter) -> Result<Binding, String> {
+    /// Declares a variable of a body. `place` is a name for it that no other has.
+    pub(super) fn variable(&mut self, space: &str, variable: &Parameter, place: &str) -> Result<Binding, String> {
         let in_local = space == ".local" || space == ".param" && self.in_memory;
         if in_local && let Some(place) = self.in_frame(variable)? {
             return Ok(place);
         }
-        let (arrays, most) = match space {
-            ".shared" => (&mut self.shared_arrays, MOST_SHARED),
-            _ if in_local => (&mut self.local_arrays, MOST_LOCAL),
-            _ => return Ok(Binding::DeviceParam(self.names.new_device_param())),
-        };
-        Ok(Binding::Address(arrays.place(&variable.name, variable.bytes, variable.align, most)?))
+        let Parameter { name, bytes, align, .. } = variable;
+        match space {
+            ".shared" => {
+                if let Some(&at) = self.shared.get(place) {
+                    return Ok(Binding::Address(at));
+                }
+                let at = self.shared_arrays.place(name, *bytes, *align, MOST_SHARED)?;
+                self.shared.insert(place.to_string(), at);
+                Ok(Binding::Address(at))
+            }
+            _ if in_local => Ok(Binding::Address(self.local_arrays.place(name, *bytes, *align, MOST_LOCAL)?)),
+            _ => Ok(Binding::DeviceParam(self.names.new_device_param())),
+        }
     }
 
     /// The register with the address of a shared variable that the module declares. An array without a size is the launch's
@@ -111,6 +131,7 @@ impl<'a> Decoder<'a> {
             Action::One(f) => Op::One(f),
             Action::Two(f) => Op::Two(f),
             Action::Three(f) => Op::Three(f),
+            Action::Four(f) => Op::Four(f),
             Action::Move { .. } => Op::One(isa::copy),
             _ => unreachable!("{form} is not a function of lanes"),
         }
@@ -119,7 +140,6 @@ impl<'a> Decoder<'a> {
     /// The register with the present value of a special register, if that is its name.
     pub(super) fn computed(&mut self, name: &str) -> Result<Option<Register>, String> {
         let half = match name {
-            "WARP_SZ" => return Ok(Some(self.names.constant(WARP as u64))),
             "%clock64" | "%globaltimer" => "mov.u64",
             "%clock" | "%globaltimer_lo" => "cvt.u32.u64",
             "%clock_hi" | "%globaltimer_hi" => "unpack.32",
@@ -147,6 +167,6 @@ impl<'a> Decoder<'a> {
     }
 }
 
-fn known(form: &'static str) -> Form {
+pub(super) fn known(form: &'static str) -> Form {
     isa::form(form).unwrap_or_else(|| unreachable!("{form} is in the table"))
 }

@@ -61,6 +61,7 @@ pub fn of(name: &str) -> Option<Oracle> {
             build(bits, |at| if at < length && position + at < width { bit(x[0], position + at) } else { sign })
         }),
         "lop3" => every_table(name),
+        "lop3.or" | "lop3.and" => with_predicate(name),
         "prmt" => Oracle::plain(name, vec![one; 3], one, |x| permute(x[0], x[1], x[2])),
         "shf.l.wrap" => Oracle::plain(name, vec![one; 3], one, move |x| {
             let (pair, by) = (x[1] << 32 | x[0], x[2] % 32);
@@ -111,6 +112,21 @@ fn every_table(name: &str) -> Oracle {
     };
     let (from, to) = (vec![WORD; 3], vec![WORD; 256]);
     Oracle { code: lines.join("\n"), from, to, any_nan: false, value: Box::new(value) }
+}
+
+/// One of these functions, and whether its result is not zero, combined with a predicate.
+fn with_predicate(name: &str) -> Oracle {
+    let ands = name.contains("and");
+    let value = move |x: &[u64]| {
+        // The table of `a & (b ^ c)`.
+        let bits = x[0] & (x[1] ^ x[2]);
+        let other = x[3] & 1 == 1;
+        let holds = if ands { bits != 0 && other } else { bits != 0 || other };
+        vec![bits, u64::from(holds)]
+    };
+    let (from, to) = (vec![WORD, WORD, WORD, Type::Pred], vec![WORD, Type::Pred]);
+    let code = format!("{name} %d0|%d1, %a0, %a1, %a2, 0x60, %a3;");
+    Oracle { code, from, to, any_nan: false, value: Box::new(value) }
 }
 
 fn permute(a: u64, b: u64, control: u64) -> u64 {
