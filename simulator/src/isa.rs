@@ -193,7 +193,7 @@ pub struct Flushes {
     pub by: Step,
 }
 
-/// What is done with an operand before an instruction, or with its result afterwards.
+/// An operation on an operand before an instruction, or on its result afterwards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
     /// A subnormal number is zero.

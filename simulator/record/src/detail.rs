@@ -31,7 +31,7 @@ impl fmt::Display for How {
     }
 }
 
-/// What would have ordered two accesses that race (PTX ISA 8.7.3, 8.8).
+/// The missing step that would have ordered two racing accesses (PTX ISA 8.7.3, 8.8).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Missing {

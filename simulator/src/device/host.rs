@@ -56,7 +56,7 @@ impl Device {
         self.memory.free(address).map_err(|error| host_fault("Invalid free of memory", error))
     }
 
-    /// What the program has allocated and never freed, if it has.
+    /// A report of the allocations that the program never freed, if there are any.
     pub fn leak(&self) -> Option<Fault> {
         let of_modules = |address: u64| {
             let variables = self.modules.iter().flatten().filter_map(|loaded| loaded.variables.as_ref());

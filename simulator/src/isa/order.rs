@@ -19,17 +19,6 @@ impl Scope {
             _ => None,
         }
     }
-
-    /// That of a fence of this name; `None` if it only orders what does not take part in a launch.
-    pub fn of_fence(name: &str) -> Option<Self> {
-        let mut words = name.split('.');
-        let is_fence = matches!(words.next(), Some("fence" | "membar"));
-        words
-            .clone()
-            .all(|word| word != "proxy" && word != "mbarrier_init")
-            .then(|| words.find_map(Self::of))?
-            .filter(|_| is_fence)
-    }
 }
 
 /// How a strong access orders others: one that is volatile, atomic or ordered (PTX ISA 8.4).

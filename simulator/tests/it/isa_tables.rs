@@ -271,7 +271,7 @@ fn every_form_of_the_isa_runs_or_has_a_reason_why_not() {
     }
     let [forms, parsed, run, compared] = all;
     let _ = writeln!(text, "| **all** | {forms} | {parsed} | {run} | {compared} |");
-    text += "\nWhat does not run, and why:\n\n";
+    text += "\nForms that do not run, and why:\n\n";
     for ((names, why), used) in reasons.iter().zip(used) {
         let _ =
             writeln!(text, "- {}: {why}", names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", "));
