@@ -19,35 +19,6 @@ pub enum Bound {
     Absolute(f64),
 }
 
-/// The order in which blocks, warps and diverged lanes run where nothing else decides it, by number; 0 is the usual one.
-static ORDER: AtomicU64 = AtomicU64::new(0);
-
-/// Sets the order in which blocks, warps and diverged lanes run: 0 is the usual one, 1 the reverse, and others are mixed, with turns that
-/// end early.
-pub fn set_order(order: u64) {
-    ORDER.store(order, Ordering::Relaxed);
-}
-
-/// Which of the `count` blocks of a grid runs now: each once.
-pub fn scheduled_block(turn: u64, count: u64) -> u64 {
-    match ORDER.load(Ordering::Relaxed) {
-        0 => turn,
-        order => ordered(order, turn as usize, count as usize, 0) as u64,
-    }
-}
-
-/// Whether a warp lets others run after it has told them something, in this order. `moment` differs each time.
-pub fn preempts(moment: u64) -> bool {
-    match ORDER.load(Ordering::Relaxed) {
-        0 | 1 => false,
-        order => mix(order ^ moment) & 1 == 0,
-    }
-}
-
-fn ordered(order: u64, turn: usize, count: usize, round: u64) -> usize {
-    if order == 1 { count - 1 - turn } else { turned(mix(order) | 1, turn, count, round) }
-}
-
 /// Sets the seed of all devices of the process, and whether the seed `varies` from launch to launch.
 pub fn set(seed: Option<u64>, varies: bool) {
     SEED.store(seed.map_or(0, |seed| mix(seed) | 1), Ordering::Relaxed);
@@ -130,13 +101,11 @@ pub fn partial_sums() -> usize {
 
 /// Which of `count` things, such as warps, has a turn of a round: each once, and in order without a seed.
 pub fn scheduled(turn: usize, count: usize, round: u64) -> usize {
-    match ORDER.load(Ordering::Relaxed) {
-        0 => turned(seed(), turn, count, round),
-        order => ordered(order, turn, count, round),
-    }
+    turned(seed(), turn, count, round)
 }
 
-fn turned(seed: u64, turn: usize, count: usize, round: u64) -> usize {
+/// The same by a seed.
+pub fn turned(seed: u64, turn: usize, count: usize, round: u64) -> usize {
     match seed {
         0 => turn,
         // Starts at any of them, forwards or backwards.
@@ -150,14 +119,14 @@ fn turned(seed: u64, turn: usize, count: usize, round: u64) -> usize {
 
 /// The rank of a fragment at this instruction: the least runs first.
 pub fn rank(pc: usize) -> u64 {
-    match (ORDER.load(Ordering::Relaxed), seed()) {
-        (0 | 1, 0) => pc as u64,
-        (order, seed) => mix(seed ^ order << 32 ^ pc as u64),
+    match seed() {
+        0 => pc as u64,
+        seed => mix(seed ^ pc as u64),
     }
 }
 
 /// A hash finalizer with good avalanche (Steele et al., "Fast splittable pseudorandom number generators").
-fn mix(seed: u64) -> u64 {
+pub fn mix(seed: u64) -> u64 {
     let z = seed.wrapping_add(0x9E37_79B9_7F4A_7C15);
     let z = (z ^ z >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     let z = (z ^ z >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
@@ -166,20 +135,7 @@ fn mix(seed: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Bound, cut_off, moved, ordered, turned};
-
-    #[test]
-    fn each_order_has_every_block_once_and_they_differ() {
-        let orders: Vec<Vec<usize>> =
-            (1..4).map(|order| (0..6).map(|turn| ordered(order, turn, 6, 0)).collect()).collect();
-        assert_eq!(orders[0], [5, 4, 3, 2, 1, 0]);
-        for order in &orders {
-            let mut all = order.clone();
-            all.sort_unstable();
-            assert_eq!(all, [0, 1, 2, 3, 4, 5]);
-        }
-        assert!(orders[1] != orders[0] && orders[2] != orders[1]);
-    }
+    use super::{Bound, cut_off, moved, turned};
 
     #[test]
     fn without_a_seed_nothing_moves() {

@@ -7,9 +7,9 @@ mod sample;
 use crate::config::Config;
 use crate::fault::Fault;
 use crate::grid::{Launch, coordinates};
-use crate::jitter;
 use crate::kernel::{FRAME, Kernel, Special};
 use crate::lanes::{Lanes, WARP};
+use crate::schedule::Schedule;
 use crate::warp::{Machine, Resources, Warp, complete, deadlock, report_divergence};
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ fn once(
     config: &Config,
     warps: &mut Vec<Warp>,
     workspace: Option<u64>,
-    epoch: u32,
+    (epoch, schedule): (u32, Schedule),
     resources: Resources,
 ) -> Result<(), Fault> {
     let is_sampled = resources.memory.has_pretended(&launch.params);
@@ -45,7 +45,7 @@ fn once(
         warp.track(config.checks);
     }
     let takes_turns = kernel.waits && files > 1;
-    let mut machine = Machine::new(kernel, launch, config, workspace, takes_turns, epoch, resources);
+    let mut machine = Machine::new(kernel, launch, config, workspace, takes_turns, (epoch, schedule), resources);
     let ended = if together {
         cooperative::run(&mut machine, warps, count)
     } else if is_sampled {
@@ -56,7 +56,7 @@ fn once(
         })
     } else {
         (0..launch.blocks()).try_for_each(|turn| {
-            let number = jitter::scheduled_block(turn, launch.blocks());
+            let number = schedule.block(turn, launch.blocks());
             machine.block.begin(kernel, launch, number, config.checks);
             if let Some(order) = &mut machine.order {
                 order.end_blocks();
@@ -75,7 +75,7 @@ fn block(machine: &mut Machine, warps: &mut [Warp]) -> Result<(), Fault> {
 fn one_by_one(machine: &mut Machine, warp: &mut Warp) -> Result<(), Fault> {
     let count = machine.launch.warps();
     for turn in 0..count {
-        enter(warp, machine, jitter::scheduled(turn, count, machine.block.number.into()));
+        enter(warp, machine, machine.schedule.turn(turn, count, machine.block.number.into()));
         warp.run(machine)?;
         if !warp.ended() {
             return Err(deadlock(warp, std::slice::from_ref(warp), machine));
@@ -114,7 +114,7 @@ fn round(machine: &mut Machine, warps: &mut [Warp]) -> Result<Round, Fault> {
     let count = warps.len();
     for turn in 0..count {
         let phase = u64::from(machine.block.number) << 20 ^ u64::from(machine.block.phase);
-        warps[jitter::scheduled(turn, count, phase)].run(machine)?;
+        warps[machine.schedule.turn(turn, count, phase)].run(machine)?;
     }
     if warps.iter().all(Warp::ended) {
         return Ok(Round::Ended);

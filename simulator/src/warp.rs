@@ -16,10 +16,10 @@ mod taint;
 use crate::config::Checks;
 use crate::fault::{Fault, Kind};
 use crate::isa::{Carry, Four, One, Three, Two};
-use crate::jitter;
 use crate::kernel::{CARRY, Inst, Op, ZERO};
 use crate::lanes::{Lanes, WARP, lanes, mask_of};
 use crate::race::{Moment, ThreadId};
+use crate::schedule::Schedule;
 use crate::shadowed_buffer::ShadowedBuffer;
 use calls::OpenCall;
 use copies::Copies;
@@ -121,7 +121,7 @@ impl Warp {
 
     fn run_fragments(&mut self, machine: &mut Machine) -> Result<(), Stop> {
         let mut yielded = 0;
-        while let Some(index) = self.next(yielded) {
+        while let Some(index) = self.next(machine.schedule, yielded) {
             let Fragment { pc, mask, .. } = self.fragments[index];
             let others = self.fragments.iter().enumerate().filter(|(other, _)| *other != index);
             // Fragments behind this one wait; of those ahead, this one meets the nearest.
@@ -186,7 +186,7 @@ impl Warp {
                     machine.pc = pc as u32;
                     access::access(self, machine, inst, mask)?;
                     let tells = inst.strength.is_some() && !matches!(inst.op, Op::Load { .. });
-                    if tells && machine.takes_turns && jitter::preempts(machine.executed()) {
+                    if tells && machine.takes_turns && machine.schedule.ends_turn(machine.executed()) {
                         return Ok(Pause::Wait(State::Polls, next));
                     }
                 }
@@ -260,10 +260,10 @@ impl Warp {
     }
 
     /// The ready fragment that is furthest behind; one that has just yielded comes last.
-    fn next(&self, yielded: u32) -> Option<usize> {
+    fn next(&self, schedule: Schedule, yielded: u32) -> Option<usize> {
         let ready = self.fragments.iter().enumerate().filter(|(_, fragment)| fragment.state == State::Ready);
         ready
-            .min_by_key(|(_, fragment)| (fragment.mask & yielded != 0, jitter::rank(fragment.pc)))
+            .min_by_key(|(_, fragment)| (fragment.mask & yielded != 0, schedule.rank(fragment.pc)))
             .map(|(index, _)| index)
     }
 

@@ -3,7 +3,6 @@
 
 use super::{Round, enter, round, stuck};
 use crate::fault::Fault;
-use crate::jitter;
 use crate::warp::{Block, Machine, Warp};
 
 /// Runs all blocks of a grid, each with `count` of these warps.
@@ -21,7 +20,7 @@ pub fn run(machine: &mut Machine, warps: &mut [Warp], count: usize) -> Result<()
     while let Some(first) = blocks.iter().position(|(_, has_ended)| !has_ended) {
         let mut all_ask = true;
         for turn in 0..blocks.len() {
-            let index = jitter::scheduled(turn, blocks.len(), sweep);
+            let index = machine.schedule.turn(turn, blocks.len(), sweep);
             if blocks[index].1 {
                 continue;
             }

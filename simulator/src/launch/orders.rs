@@ -8,8 +8,8 @@ use crate::config::Config;
 use crate::effort::Effort;
 use crate::fault::{Fault, Kind};
 use crate::grid::Launch;
-use crate::jitter;
 use crate::kernel::{Kernel, Op, SINK};
+use crate::schedule::Schedule;
 use crate::warp::{Counters, Resources, Warp};
 
 /// Memory of more bytes than this is not copied, and launches that use it run in one order.
@@ -31,13 +31,12 @@ pub fn run(
     let epoch = memory.begin(kernel);
     let known = reports.len();
     let main = Resources { counters, memory: &mut *memory, module, effort, reports: &mut *reports, printed };
-    once(kernel, launch, config, warps, workspace, epoch, main)?;
+    once(kernel, launch, config, warps, workspace, (epoch, Schedule::default()), main)?;
     let races = reports[known..].iter().any(|report| report.kind == Kind::Race);
     let Some(before) = before.filter(|_| !races) else { return Ok(()) };
     let Some(after) = memory.snapshot(MOST) else { return Ok(()) };
     for order in 1..config.orders {
         memory.restore(&before);
-        jitter::set_order(order);
         // Only what goes wrong is of interest.
         let (mut counters, mut effort, mut printed, mut found) =
             (Counters::of(kernel), Effort::default(), String::new(), Vec::new());
@@ -50,8 +49,7 @@ pub fn run(
             reports: &mut found,
             printed: &mut printed,
         };
-        let ended = once(kernel, launch, config, warps, workspace, epoch, other);
-        jitter::set_order(0);
+        let ended = once(kernel, launch, config, warps, workspace, (epoch, Schedule(order)), other);
         found.extend(ended.err());
         // Threads that wait for others may wait forever in another order, if they rely on that of the hardware.
         found.retain(|fault| {

@@ -14,6 +14,7 @@ use crate::lanes::WARP;
 use crate::memory::{AccessError, Memory};
 use crate::ptx::{Module, Source};
 use crate::race::{EPOCHS, EarlierAccess, Order};
+use crate::schedule::Schedule;
 use crate::shadowed_buffer::ShadowedBuffer;
 
 /// How many barriers a block has.
@@ -102,6 +103,8 @@ pub struct Machine<'a> {
     pub order: Option<Box<Order>>,
     /// The barrier of the grid, if the launch is cooperative.
     pub grid_barrier: Option<GridBarrier>,
+    /// The order in which its blocks, warps and lanes run.
+    pub schedule: Schedule,
     /// Whether the launch has one warp.
     pub alone: bool,
     /// Whether warps take turns: those of a block, or of all blocks.
@@ -148,7 +151,7 @@ impl<'a> Machine<'a> {
         config: &Config,
         workspace: Option<u64>,
         takes_turns: bool,
-        epoch: u32,
+        (epoch, schedule): (u32, Schedule),
         Resources { counters, memory, module, effort, reports, printed }: Resources<'a>,
     ) -> Self {
         counters.launches += 1;
@@ -162,6 +165,7 @@ impl<'a> Machine<'a> {
             block: Block::default(),
             pc: 0,
             epoch,
+            schedule,
             order: (kernel.orders && config.checks.races).then(Box::default),
             grid_barrier: workspace.map(GridBarrier::new),
             alone: launch.warps() == 1 && launch.blocks() == 1,
