@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use globset::{Glob, GlobMatcher};
+use fast_glob::{glob_match, validate};
 use serde::Deserialize;
 
 use super::Sighting;
@@ -39,34 +39,40 @@ pub struct Predicate {
     when: Option<When>,
 }
 
-/// A pattern of names, and the part of it that is a pattern of ops.
+/// A pattern of names. The part before the first `--` is a pattern of ops.
 #[derive(Debug, Deserialize)]
 #[serde(try_from = "String")]
-pub struct Pattern {
-    name: GlobMatcher,
-    op: GlobMatcher,
-}
+pub struct Pattern(String);
 
 impl Pattern {
     /// True if a failure of `op` may match.
     pub fn is_of(&self, op: &Op) -> bool {
-        self.op.is_match(op.name)
+        glob_match(ops_of(&self.0), op.name)
     }
+
+    /// True if it matches the name of a failure.
+    fn fits(&self, signature: &Signature) -> bool {
+        glob_match(&self.0, signature.slug())
+    }
+}
+
+/// The part of a pattern that is a pattern of ops.
+fn ops_of(pattern: &str) -> &str {
+    pattern.split("--").next().unwrap_or_default()
 }
 
 impl TryFrom<String> for Pattern {
     type Error = String;
     fn try_from(text: String) -> Result<Self, String> {
-        let matcher = |part: &str| Glob::new(part).map(|glob| glob.compile_matcher());
-        let of_op = text.split("--").next().unwrap_or_default();
-        let compiled = matcher(&text).and_then(|name| Ok(Self { name, op: matcher(of_op)? }));
-        compiled.map_err(|error| format!("`{text}` is not a pattern: {}", error.kind()))
+        let valid = validate(&text).and_then(|()| validate(ops_of(&text)));
+        valid.map_err(|error| format!("`{text}` is not a pattern: {error}"))?;
+        Ok(Self(text))
     }
 }
 
 impl std::fmt::Display for Pattern {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.name.glob().glob())
+        f.write_str(&self.0)
     }
 }
 
@@ -99,7 +105,7 @@ impl Predicate {
     /// True if it holds for `sighting`.
     pub fn holds(&self, sighting: &Sighting) -> bool {
         let Sighting { signature, case, devices, .. } = sighting;
-        if !self.name.name.is_match(signature.slug()) {
+        if !self.name.fits(signature) {
             return false;
         }
         let Some(op) = ops::find(&signature.op) else { return false };
@@ -114,7 +120,7 @@ impl Predicate {
     /// True if the name matches and the conditions on inputs, params and sizes hold; `None` if the name does not match.
     pub fn fits_case(&self, sighting: &Sighting) -> Option<bool> {
         let Sighting { signature, case, .. } = sighting;
-        let is_named = self.name.name.is_match(signature.slug());
+        let is_named = self.name.fits(signature);
         is_named.then(|| ops::find(&signature.op).is_some_and(|op| self.is_of(op, case)))
     }
 

@@ -6,6 +6,7 @@ mod printed;
 
 use device_record::{Assertion, Kind, Record, Severity, Source, Thread};
 
+use super::fence::Unlocated;
 use crate::outcome::{DeviceReport, DeviceReports, Fault, Outcome, Place};
 use crate::run::crate_path;
 
@@ -48,9 +49,9 @@ impl From<Record> for Report {
 }
 
 impl Reports {
-    /// Reads a simulated device's records, one on each line. A line that is cut is left out.
+    /// Reads the records of a simulated device or of the fence, one on each line. A line that is cut is left out.
     pub fn from_records(records: &str) -> Self {
-        let record = |line: &str| serde_json::from_str::<Record>(line).ok();
+        let record = |line: &str| serde_json::from_str::<Unlocated>(line).ok().map(Unlocated::located);
         Self(records.lines().filter_map(record).map(Report::from).collect())
     }
 

@@ -3,6 +3,7 @@
 //! which first records where, as a simulated device does.
 
 mod allocator;
+mod calls;
 mod handler;
 mod region;
 
@@ -12,6 +13,7 @@ use std::path::Path;
 use anyhow::Context;
 
 pub use allocator::Fencing;
+pub use calls::Unlocated;
 pub use region::{ADDRESSES, Side};
 
 /// Gets ready to fence allocations, and to append what happens at the fence to the file `records`.

@@ -24,7 +24,7 @@ pub struct CanaryReport {
 pub fn check(devices: &[Device], candle: Option<Arc<CandleUnderTest>>) -> anyhow::Result<CanaryReport> {
     let behaviour = DeviceBehaviour { ignore_overrides: true, ..DeviceBehaviour::default() };
     // Whether a GPU has memory for its workers is not this function's to say.
-    let (deadline, memory_mib, gpu_memory_mib) = (Duration::from_secs(2), 1024, 0);
+    let (deadline, memory_mib, gpu_memory_mib) = (Duration::from_millis(500), 1024, 0);
     let limits = Limits { deadline, memory_mib, gpu_memory_mib, ..Limits::default() };
     let spec = WorkerSpec { candle, limits, behaviour, ..WorkerSpec::default() };
     let patient = WorkerSpec { limits: Limits { deadline: deadline * 10, ..limits }, ..spec.clone() };

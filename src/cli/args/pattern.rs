@@ -2,21 +2,23 @@
 
 use std::str::FromStr;
 
-use globset::{Glob, GlobMatcher};
+use fast_glob::{glob_match, validate};
 
 /// What was typed to choose by name.
 #[derive(Debug, Clone)]
 pub struct Pattern {
     typed: String,
-    glob: Option<GlobMatcher>,
+    is_glob: bool,
 }
 
 impl FromStr for Pattern {
     type Err = String;
     fn from_str(typed: &str) -> Result<Self, String> {
         let is_glob = typed.contains(['*', '?', '[', '{']);
-        let glob = is_glob.then(|| Glob::new(typed)).transpose().map_err(|error| error.to_string())?;
-        Ok(Self { typed: typed.to_string(), glob: glob.map(|glob| glob.compile_matcher()) })
+        if is_glob {
+            validate(typed).map_err(|error| error.to_string())?;
+        }
+        Ok(Self { typed: typed.to_string(), is_glob })
     }
 }
 
@@ -30,10 +32,10 @@ impl Pattern {
     /// Those of `all` that are meant: the ones with exactly this name, or else each whose name fits or has this in it.
     pub fn choose<T>(&self, all: Vec<T>, name: impl Fn(&T) -> &str) -> Vec<T> {
         let is_exact = all.iter().any(|one| name(one) == self.typed);
-        let is_meant = |one: &T| match &self.glob {
-            _ if is_exact => name(one) == self.typed,
-            Some(glob) => glob.is_match(name(one)),
-            None => name(one).contains(&self.typed),
+        let is_meant = |one: &T| match name(one) {
+            name if is_exact => name == self.typed,
+            name if self.is_glob => glob_match(&self.typed, name),
+            name => name.contains(&self.typed),
         };
         all.into_iter().filter(is_meant).collect()
     }

@@ -3,20 +3,21 @@
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::mem::zeroed;
-use std::path::Path;
 use std::ptr::null_mut;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use device_record::{Fault, Frame, How, Kind, Near, Record, Severity, Source};
+use device_record::{Fault, How, Kind, Near, Record, Severity};
 
+use super::calls::{Program, Unlocated};
 use super::{allocator, region};
-use crate::run::crate_path;
 
 /// Everything the handler needs.
 struct Ready {
     /// The file that the record is appended to.
     records: File,
+    /// The program whose calls it records.
+    program: Program,
     /// The lowest address of a stack. Those on which handlers run are of a few pages.
     stack: usize,
     /// The earlier handler of this signal: Rust's runtime reports a stack overflow.
@@ -25,12 +26,13 @@ struct Ready {
 
 static READY: OnceLock<Ready> = OnceLock::new();
 
-/// The bytes of the stack on which functions are looked up.
-const STACK: usize = 4 << 20;
+/// The bytes of the stack on which the record is made.
+const STACK: usize = 1 << 20;
 
 /// Handles the signal from now on, in all threads.
 #[allow(unsafe_code, reason = "system calls")]
 pub fn install(records: File) -> io::Result<()> {
+    let program = Program::own()?;
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
     // SAFETY: a new mapping at an address of the system's choice touches no memory that is in use.
     let stack = unsafe { libc::mmap(null_mut(), STACK, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0) };
@@ -46,7 +48,7 @@ pub fn install(records: File) -> io::Result<()> {
     if unsafe { libc::sigaction(libc::SIGSEGV, null_mut(), &raw mut before) } != 0 {
         return Err(io::Error::last_os_error());
     }
-    if READY.set(Ready { records, stack: stack as usize, before }).is_ok() {
+    if READY.set(Ready { records, program, stack: stack as usize, before }).is_ok() {
         // SAFETY: `handle` has the signature that the flags ask for.
         unsafe { libc::sigaction(libc::SIGSEGV, &raw const action, null_mut()) };
     }
@@ -100,41 +102,9 @@ fn record(ready: &Ready, kind: Kind, near: Near, how: How) {
     let mut fault = Fault::new(kind, "", format!("Invalid {how} {near}{freed}"));
     // Without the address, which differs from run to run.
     fault.near = Some(near);
-    // A crate below candle works on the buffers that candle gives it.
-    if let Some(Frame { function, file, line }) = call_of_the_case() {
-        fault.place.kernel = function;
-        fault.place.source = file.zip(line).map(|(file, line)| Source { file, line });
-    }
     // The process goes on elsewhere: the memory there is mapped.
     let record = Record { severity: Severity::Report, fault, host: Vec::new() };
-    let Ok(mut line) = serde_json::to_vec(&record) else { return };
+    let Ok(mut line) = serde_json::to_vec(&Unlocated::here(record, &ready.program)) else { return };
     line.push(b'\n');
     let _ = (&ready.records).write_all(&line);
-}
-
-/// The innermost call of candle, or of an op.
-fn call_of_the_case() -> Option<Frame> {
-    let mut found = None;
-    backtrace::trace(|frame| {
-        backtrace::resolve_frame(frame, |symbol| {
-            let Some(name) = symbol.name() else { return };
-            let file = symbol.filename().map(Path::to_string_lossy).map(String::from);
-            let call = Frame { function: format!("{name:#}"), file, line: symbol.lineno() };
-            found = found.take().or_else(|| Some(call).filter(is_of_a_case));
-        });
-        found.is_none()
-    });
-    found
-}
-
-/// True for a call of one of candle's functions, or of an op that brings a function of its own. Without debug information, only the
-/// name tells.
-fn is_of_a_case(call: &Frame) -> bool {
-    let file = call.file.as_deref().map(crate_path).unwrap_or_default();
-    let in_candle = |text: &str, end: &str| {
-        ["candle_core", "candle_nn"].iter().any(|name| text.starts_with(&format!("{name}{end}")))
-    };
-    in_candle(&file.replace('-', "_"), "/")
-        || file.contains("src/ops/")
-        || in_candle(call.function.trim_start_matches('<'), "::")
 }
