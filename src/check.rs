@@ -14,7 +14,7 @@ use anyhow::{Context, ensure};
 use crate::case::Case;
 use crate::device::Device;
 use crate::examine::{Original, Patience, examine};
-use crate::exec::{Executor, OwnWorker, WorkerSpec, environment, serve_if_asked};
+use crate::exec::{Executor, OwnWorker, WorkerSpec, own_worker, serve_if_asked};
 use crate::generate::{Mode, drawn, sample};
 use crate::ops::{Op, beside, own};
 use crate::oracle::{Evidence, Kind, Signature, Verdict, Violation, judge};
@@ -145,7 +145,7 @@ impl Check {
             op: op.name,
         };
         let spec = WorkerSpec { own: Some(own), ..WorkerSpec::default() };
-        let executor = Executor::start(&devices(), &spec)?;
+        let executor = Executor::start(&own_worker::devices(), &spec)?;
         Ok(Self { op, executor })
     }
 
@@ -227,23 +227,6 @@ impl Counts {
         }
         others
     }
-}
-
-/// The CPU, and the device that candle's CUDA backend finds, if this program has that backend.
-fn devices() -> Vec<Device> {
-    let cuda = if !cfg!(feature = "cuda") {
-        None
-    } else if is_watched() {
-        Some(Device::Sim(0))
-    } else {
-        environment::has_gpu().then_some(Device::Cuda(0))
-    };
-    std::iter::once(Device::Cpu).chain(cuda).collect()
-}
-
-/// True if `cargo snuffer` runs this program, on the simulated device.
-fn is_watched() -> bool {
-    std::env::var_os("SNUFFER_SESSION").is_some()
 }
 
 /// Set in a process that only lists its tests. Without it, a program without a test harness would check again, and list again.

@@ -33,6 +33,7 @@ mod minimize;
 mod mistakes;
 mod new;
 mod ops;
+mod program;
 mod promote;
 mod regressions;
 mod replay;
@@ -52,6 +53,7 @@ use args::{
 };
 pub use args::{UsageError, duration};
 pub use ops::{example, explained};
+pub use program::{main, of_ops};
 
 /// Finds, reproduces and minimizes inputs that break candle.
 ///

@@ -17,7 +17,7 @@ mod journal;
 mod kernel_warm_up;
 mod machine_memory;
 mod named_path;
-mod own_worker;
+pub mod own_worker;
 pub mod pool;
 mod process;
 pub mod protocol;

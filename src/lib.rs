@@ -24,6 +24,25 @@ const fn pinned(manifest: &str) -> &str {
 pub use check::check;
 pub use ops::own::define;
 
+/// A program that is `snuffer` for ops of your own: it hunts them, and replays, minimizes and reports what it finds. On the CPU, accesses
+/// outside of a tensor are noticed.
+///
+/// ```no_run
+/// snuffer::main!(snuffer::define("exp").floats("x", "any..").call(|args| args.tensor("x")?.exp()));
+/// ```
+#[cfg(feature = "cli")]
+#[macro_export]
+macro_rules! main {
+    ($($op:expr),+ $(,)?) => {
+        #[global_allocator]
+        static ALLOCATOR: $crate::exec::fence::Fencing = $crate::exec::fence::Fencing;
+
+        fn main() -> ::std::process::ExitCode {
+            $crate::cli::of_ops(&[$($op),+])
+        }
+    };
+}
+
 pub mod device;
 pub mod tensor;
 

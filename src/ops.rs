@@ -261,6 +261,11 @@ pub fn find(name: &str) -> Option<&'static Op> {
     ALL.iter().copied().chain([&form::FORM]).find(|op| op.name == name).or_else(|| own::find(name))
 }
 
+/// The ops that this program is about: those that it brings, or else the catalog.
+pub fn all() -> Vec<&'static Op> {
+    own::brought().unwrap_or(ALL).to_vec()
+}
+
 /// The ops of [`ALL`] that `are` so.
 fn all_that(are: impl Fn(&Op) -> bool) -> Vec<&'static Op> {
     ALL.iter().copied().filter(|op| are(op)).collect()

@@ -3,8 +3,9 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use super::{Counts, is_watched};
+use super::Counts;
 use crate::device::Device;
+use crate::exec::own_worker::is_watched;
 use crate::ops::Op;
 use crate::oracle::Signature;
 use crate::program::{ProgramOptions, outputs, program};

@@ -272,7 +272,7 @@ fn plan(args: &Args, devices: Vec<Device>, record: &Record, mut spec: WorkerSpec
 
 /// The ops that one of `patterns` means; without patterns, all except the canary.
 pub fn matching(patterns: &[Pattern]) -> anyhow::Result<Vec<&'static Op>> {
-    let mut all = ops::ALL.to_vec();
+    let mut all = ops::all();
     if patterns.is_empty() {
         all.retain(|op| op.name != ops::canary::CANARY.name);
         return Ok(all);

@@ -113,7 +113,7 @@ fn selected(name: &str) -> Result<Vec<&'static Op>, UsageError> {
     if let Some(op) = ops::find(name) {
         return Ok(vec![op]);
     }
-    let ops: Vec<&'static Op> = ops::ALL.iter().copied().filter(|op| op.name.contains(name)).collect();
+    let ops: Vec<&'static Op> = ops::all().into_iter().filter(|op| op.name.contains(name)).collect();
     if ops.is_empty() {
         Err(ops::named(name).map(|_| ()).map_err(UsageError).expect_err("no op has this name"))
     } else {

@@ -15,7 +15,7 @@ use crate::examine::{Patience, examine};
 use crate::exec::{Executor, Limits, Ran, WorkerSpec, environment, reproduction};
 use crate::exit_code::Exit;
 use crate::investigate::{RELEASES, Releases, TriedRelease, ablation, bisect, telling};
-use crate::ops::Op;
+use crate::ops::{Op, own};
 use crate::oracle::{Evidence, Need, Rank};
 use crate::program::{Agreement, Candle, ProgramOptions, agreement, manifest, outputs, program};
 use crate::report::{self, Part, Report, Why};
@@ -239,6 +239,9 @@ fn reproduced(
     // The result of a costly call is right, and large. candle prints a few of its elements.
     let is_cost = finding.signature.rank() == Rank::Cost;
     let shown = if is_cost { Vec::new() } else { outputs(&seen.outcome) };
+    if own::brought().is_some() {
+        return Ok(Err("no program was built, because the call is not one of candle's".to_string()));
+    }
     let options = ProgramOptions { device, comments: &comments, outputs: &shown };
     let text = match program(evidence.op, &finding.case, &options) {
         Ok(text) => text,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{CandleUnderTest, EditedKernels, Sanitizer};
+use super::{CandleUnderTest, EditedKernels, Sanitizer, own_worker};
 use crate::case::Case;
 
 /// Which build of candle a worker has.
@@ -24,11 +24,11 @@ pub enum Build {
 pub type Variable = (&'static str, OsString);
 
 /// The specification of a worker. Each device of a run has a worker with the same one.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct WorkerSpec {
     /// The build of candle.
     pub build: Build,
-    /// This program itself, if it defines the op.
+    /// This program itself, if it defines the ops.
     pub own: Option<OwnWorker>,
     /// The candle, if it is not the one that this program is linked with.
     pub candle: Option<Arc<CandleUnderTest>>,
@@ -44,15 +44,31 @@ pub struct WorkerSpec {
     pub variables: Vec<Variable>,
 }
 
-/// A program that defines an op, and serves cases of it itself.
+/// A program that defines ops, and serves cases of them itself.
 #[derive(Debug, Clone)]
 pub struct OwnWorker {
     /// The program.
     pub program: PathBuf,
-    /// The arguments with which it comes to the check of the op.
+    /// The arguments with which it comes to where it serves.
     pub args: Vec<OsString>,
-    /// The name of the op.
+    /// The name of the op that it serves there, or [`ALL`](own_worker::ALL).
     pub op: &'static str,
+}
+
+impl Default for WorkerSpec {
+    /// The candle that this program is linked with. A program that brings ops of its own is its own worker.
+    fn default() -> Self {
+        Self {
+            build: Build::default(),
+            own: own_worker::of_this_program(),
+            candle: None,
+            kernels: None,
+            limits: Limits::default(),
+            behaviour: DeviceBehaviour::default(),
+            only_costs: false,
+            variables: Vec::new(),
+        }
+    }
 }
 
 impl WorkerSpec {

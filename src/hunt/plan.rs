@@ -7,7 +7,7 @@ use crate::case::Case;
 use crate::device::Device;
 use crate::exec::WorkerSpec;
 use crate::generate::{Drawn, Mode, sample};
-use crate::ops::{self, Contract, Op, why};
+use crate::ops::{self, Contract, Op, own, why};
 use crate::settle::Settings;
 
 /// The campaign's plan.
@@ -85,7 +85,7 @@ impl Sample {
             Contract::Accepts { .. } => false,
             contract => op.is_relation() || contract == Contract::Unspecified(why::NO_CALL),
         };
-        if says_nothing {
+        if says_nothing || !own::has_a_caller(&drawn.case) {
             drawn = sample(op.name, op.generate, Mode::Valid, seed, number);
         }
         Self { op, number, mode, drawn }

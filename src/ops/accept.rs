@@ -1,6 +1,6 @@
 //! Which cases an op accepts for running: those with all that its call needs, and nothing that the call would ignore.
 
-use super::{ALL, Op, find, sequence};
+use super::{Op, all, find, sequence};
 use crate::case::{Case, OTHER_THREADS, Specs, nearest};
 
 impl Op {
@@ -82,7 +82,7 @@ pub fn accept(mut case: Case) -> Result<(&'static Op, Case), String> {
 
 /// The op of this name, or a sentence that names the most similar one.
 pub fn named(name: &str) -> Result<&'static Op, String> {
-    let missing = || match nearest(name, ALL.iter().map(|op| op.name)) {
+    let missing = || match nearest(name, all().iter().map(|op| op.name)) {
         Some(known) => format!("there is no op `{name}`; did you mean `{known}`?"),
         None => format!("there is no op `{name}`; `snuffer ops` lists them"),
     };

@@ -3,7 +3,7 @@
 mod definition;
 mod shape;
 
-use std::sync::{PoisonError, RwLock};
+use std::sync::{OnceLock, PoisonError, RwLock};
 
 pub use definition::{Definition, IntoOutputs, define};
 
@@ -14,12 +14,25 @@ use crate::tensor::{DType, Tensor};
 /// The ops that this process has defined. Of two with the same name the last one counts.
 static DEFINED: RwLock<Vec<(&Definition, &Op)>> = RwLock::new(Vec::new());
 
+/// The ops that the command line of this program is about, in place of the catalog.
+static BROUGHT: OnceLock<Vec<&Op>> = OnceLock::new();
+
 /// The end of the name of an op that is the reference of another one.
 const REFERENCE: &str = ".reference";
 
 /// Adds an op to those of this process.
 fn add(definition: &'static Definition, op: &'static Op) {
     DEFINED.write().unwrap_or_else(PoisonError::into_inner).push((definition, op));
+}
+
+/// Makes the command line of this process one for `ops`. Only the first call counts.
+pub fn bring(ops: &[&'static Op]) {
+    BROUGHT.get_or_init(|| ops.to_vec());
+}
+
+/// The ops that this program brings to the command line.
+pub fn brought() -> Option<&'static [&'static Op]> {
+    BROUGHT.get().map(Vec::as_slice)
 }
 
 /// The op of this name that this process has defined.
@@ -38,9 +51,9 @@ pub fn function(name: &str) -> &'static str {
 }
 
 /// True if the definition allows the dtypes of this call and its other arguments. Programs do not check for arguments that no caller
-/// passes.
+/// passes. The ops of the catalog have all callers.
 pub fn has_a_caller(case: &Case) -> bool {
-    defined(&case.op).is_some_and(|(definition, _)| definition.has_a_caller(case))
+    defined(&case.op).is_none_or(|(definition, _)| definition.has_a_caller(case))
 }
 
 /// The case of the reference that the definition of an op has.

@@ -8,7 +8,7 @@ use super::words::{failure, faults};
 use crate::causes::{KnownFailures, RootCause, Sighting};
 use crate::device::Device;
 use crate::examine::BadId;
-use crate::ops::{Contract, Rule};
+use crate::ops::{Contract, Op, Rule, own};
 use crate::oracle::{Evidence, OracleName, Rank, Verdict, Violation};
 use crate::outcome::{Gradients, Outcome, Returned};
 use crate::tensor::Tensor;
@@ -140,13 +140,19 @@ fn advice(bad: &BadId) -> String {
     format!("{valid}: correct the data or the {count}; `snuffer guard {option}` checks a batch before the GPU sees it")
 }
 
+/// Whose promise the contract of `op` is.
+fn judged(op: &Op) -> &'static str {
+    if own::find(op.name).is_some() { "the op" } else { "candle" }
+}
+
 fn wrong(evidence: &Evidence, violation: &Violation, cause: Option<&RootCause>) -> Answer {
     let signature = violation.signature(evidence.op.name);
     let (blame, claim) = match signature.rank() {
-        Rank::Limit => (Blame::Unsupported, "candle does not support this call"),
-        Rank::Cost => (Blame::Candle, "candle is right, at too high a cost"),
-        _ => (Blame::Candle, "candle is wrong"),
+        Rank::Limit => (Blame::Unsupported, "does not support this call"),
+        Rank::Cost => (Blame::Candle, "is right, at too high a cost"),
+        _ => (Blame::Candle, "is wrong"),
     };
+    let claim = format!("{} {claim}", judged(evidence.op));
     let mut details = Vec::new();
     if signature.only_checkers_tell() {
         let unchecked = match violation.device {
@@ -179,21 +185,25 @@ fn right(evidence: &Evidence, verdict: &Verdict) -> Answer {
     });
     let inputs = evidence.case.inputs.iter().find(|(_, tensor)| first_non_finite(tensor).is_some());
     let (blame, sentence) = match (results.into_iter().next(), inputs, verdict) {
-        (Some(result), Some((input, _)), _) => {
-            (Blame::NotFinite, format!("{result} because `{input}` has NaN or infinity; candle breaks no promise"))
-        }
+        (Some(result), Some((input, _)), _) => (
+            Blame::NotFinite,
+            format!("{result} because `{input}` has NaN or infinity; {} breaks no promise", judged(evidence.op)),
+        ),
         (Some(result), None, _) => (
             Blame::NotFinite,
             format!(
-                "{result} although all inputs are finite; that is the result of the computation, and candle breaks \
-                     no promise"
+                "{result} although all inputs are finite; that is the result of the computation, and {} breaks no \
+                     promise",
+                judged(evidence.op)
             ),
         ),
         (None, _, Verdict::Skip(why)) => (Blame::Open, format!("undecided: {why}")),
         (None, _, Verdict::Partly(why)) => {
             (Blame::Nothing, format!("nothing is wrong, as far as the result is specified: {why}"))
         }
-        (None, ..) => (Blame::Nothing, "nothing is wrong: candle keeps every promise that was checked".to_string()),
+        (None, ..) => {
+            (Blame::Nothing, format!("nothing is wrong: {} keeps every promise that was checked", judged(evidence.op)))
+        }
     };
     let details = match blame {
         Blame::NotFinite => vec!["`snuffer replay --trace-nan` names the call that produces it".to_string()],

@@ -53,6 +53,7 @@ mod number;
 mod ops;
 #[path = "../common/output.rs"]
 mod output;
+mod own_commands;
 mod own_ops;
 #[path = "../common/place.rs"]
 mod place;

@@ -256,7 +256,7 @@ impl Definition {
             reference: None,
             ulps: 1.0,
             differentiable: leaked(differentiable.collect()),
-            promise: "the definition in the test",
+            promise: "the definition of the op",
         }))
     }
 
