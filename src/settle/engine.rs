@@ -5,7 +5,7 @@ use super::problem::{Effort, Failure, Problem};
 use super::search::{Budget, Search};
 use crate::case::Case;
 use crate::examine::Patience;
-use crate::ops::Op;
+use crate::ops::{Op, own};
 use crate::tensor::{DType, Tensor, Value, cast};
 
 /// The simplest case that was found, and what it shows.
@@ -71,7 +71,10 @@ pub fn plainest<P: Problem>(
     for plainer in PLAINER {
         let mut simpler = case.clone();
         simpler.inputs.values_mut().for_each(plainer);
-        if simpler == case || !problem.keeps(&op.contract(&case), &op.contract(&simpler)) {
+        if simpler == case
+            || !own::has_a_caller(&simpler)
+            || !problem.keeps(&op.contract(&case), &op.contract(&simpler))
+        {
             continue;
         }
         let found = problem.failures(op, &simpler, Patience::Full)?.failures;

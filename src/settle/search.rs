@@ -6,7 +6,7 @@ use super::minimize::{Minimized, minimize};
 use super::problem::{Failure, Problem};
 use crate::case::Case;
 use crate::examine::Patience;
-use crate::ops::{Contract, Op};
+use crate::ops::{Contract, Op, own};
 
 /// A candidate that hangs takes a whole short deadline and a worker, and so hundreds of times as long as others. A search ends after
 /// this many: then the case is small enough for a person, if it is not minimal.
@@ -71,7 +71,8 @@ impl<F: Failure> Search<F> {
             return Ok(None);
         }
         let contract = self.op.contract(candidate);
-        if self.op.check(candidate).is_err() || !problem.keeps(&self.contract, &contract) {
+        let may_be = self.op.check(candidate).is_ok() && own::has_a_caller(candidate);
+        if !may_be || !problem.keeps(&self.contract, &contract) {
             return Ok(Some(false));
         }
         let seen = problem.failures(self.op, candidate, patience)?;
