@@ -7,12 +7,12 @@ use std::process::Command;
 
 use anyhow::{Context, bail, ensure};
 use etcetera::{BaseStrategy, choose_base_strategy};
-use snuffer_toolkit::{Toolkit, build_driver, fetch_nvrtc, install_driver, libraries, nvrtc, there_is_one};
+use snuffer_toolkit::{Toolkit, fetch_nvrtc, libraries, nvrtc, there_is_one};
+
+use crate::driver;
 
 /// The variable that names another folder.
 const VARIABLE: &str = "SNUFFER_HOME";
-/// Where this program was built: the device's sources are beside it.
-const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
 /// The variables that name the folder of the toolkit, beside `CUDA_HOME`.
 const FOLDER_VARIABLES: [&str; 4] = ["CUDA_PATH", "CUDA_ROOT", "CUDA_TOOLKIT_ROOT_DIR", "CUDA_LIBRARY_PATH"];
@@ -50,8 +50,7 @@ impl Home {
         eprintln!("cargo snuffer: fetching NVIDIA's compiler from PyPI into {} (half a minute)", folder.display());
         Toolkit::assemble(&folder)?;
         eprintln!("cargo snuffer: building the simulated device (a minute)");
-        build(&folder)?;
-        install_driver(&folder)?;
+        driver::set_up(&folder)?;
         Self::found(&folder).context("the set-up is not complete; run `cargo snuffer setup`")
     }
 
@@ -94,26 +93,12 @@ pub fn set_up(is_agreed: bool, with_nvrtc: bool) -> anyhow::Result<u8> {
         fetch_nvrtc(&folder)?;
     }
     if Home::found(&folder).is_some() {
-        build(&folder)?;
-        install_driver(&folder)?;
+        driver::set_up(&folder)?;
     } else {
         Home::ready(is_agreed)?;
     }
     println!("ready in {}", folder.display());
     Ok(0)
-}
-
-/// Builds the driver from the sources that this program was built from.
-fn build(folder: &Path) -> anyhow::Result<()> {
-    let manifest = Path::new(SOURCES).join("simulator/driver/Cargo.toml");
-    ensure!(
-        manifest.is_file(),
-        "the simulated device's sources are no longer in {SOURCES}; install cargo-snuffer again from their new folder"
-    );
-    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    let status = build_driver(cargo.current_dir(SOURCES), folder).status().context("cannot run cargo")?;
-    ensure!(status.success(), "the simulated device did not build");
-    Ok(())
 }
 
 /// Whether a person agrees to the set-up. Where nobody can be asked, asking for a run is agreement.

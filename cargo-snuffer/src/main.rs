@@ -2,6 +2,7 @@
 
 mod arguments;
 mod doctor;
+mod driver;
 mod home;
 mod known_bugs;
 mod libtest;

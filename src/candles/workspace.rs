@@ -74,6 +74,10 @@ impl Workspace {
             paths.map(|path| Ok((named(&path), read(&path)?))).collect::<anyhow::Result<BTreeMap<_, _>>>()
         };
         let manifest: Table = String::from_utf8(read(&project.join("Cargo.toml"))?)?.parse()?;
+        if !manifest.contains_key("workspace") {
+            let problem = "--candle builds workers from a checkout of snuffer, and this program is from a package";
+            return Err(Unusable(problem.to_string()).into());
+        }
         let mut beside = BTreeMap::new();
         for folder in manifest::crates_beside(&manifest) {
             beside.extend(all_in(folder)?);

@@ -1,9 +1,7 @@
 //! What a program needs to be built with CUDA and to run without a GPU: NVIDIA's compiler, libraries to link, and the simulated device.
 
 mod compiler;
-#[path = "../../src/exec/toolkit.rs"]
 mod cuda;
-#[path = "../../src/exec/gpu.rs"]
 mod gpu;
 mod once;
 mod simulator;

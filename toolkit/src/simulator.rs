@@ -14,9 +14,18 @@ pub fn libraries(folder: &Path) -> PathBuf {
     folder.join("simulator/lib")
 }
 
-/// Gives `cargo`, which runs among the suite's sources, the arguments that build the driver below `folder`.
+/// The profile with which the driver is built. It checks programs, and needs no checks of its own.
+const PROFILE: [&str; 4] = [
+    "profile.driver.inherits = 'release'",
+    "profile.driver.debug = 'line-tables-only'",
+    "profile.driver.debug-assertions = false",
+    "profile.driver.overflow-checks = false",
+];
+
+/// Gives `cargo`, which runs in a package or a workspace that knows the driver, the arguments that build it below `folder`.
 pub fn build_driver<'a>(cargo: &'a mut Command, folder: &Path) -> &'a mut Command {
-    cargo.args(["build", "--locked", "--profile", "driver", "--package", "snuffer-simulator-driver", "--target-dir"]);
+    cargo.args(PROFILE.iter().flat_map(|setting| ["--config", setting]));
+    cargo.args(["build", "--profile", "driver", "--package", "snuffer-simulator-driver", "--target-dir"]);
     // Warps are simulated with vectors. The driver has its own target folder, so that this flag rebuilds nothing else.
     if wide_vectors() {
         cargo.env("RUSTFLAGS", "-C target-cpu=x86-64-v3");

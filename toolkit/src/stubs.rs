@@ -13,7 +13,7 @@ pub const LIBRARIES: [(&str, u32); 7] =
 
 const NVCC: &str = include_str!("nvcc.sh");
 /// The symbols that the libraries export: one `library symbol` per line.
-const SYMBOLS: &str = include_str!("../../simulator/driver/symbols.txt");
+const SYMBOLS: &str = include_str!("symbols.txt");
 
 /// Everything that [`assemble`] depends on.
 pub fn stamp() -> String {

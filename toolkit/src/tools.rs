@@ -3,7 +3,7 @@
 use toml::{Table, Value};
 
 /// The tools by name.
-const TOOLS: &str = include_str!("../../src/cli/doctor/tools.toml");
+const TOOLS: &str = include_str!("tools.toml");
 
 /// The commands that bring the tool `name`, as the rest of a sentence.
 pub fn remedy(name: &str) -> String {

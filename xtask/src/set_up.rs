@@ -187,7 +187,7 @@ pub fn toolkit() -> anyhow::Result<Toolkit> {
 /// Builds and installs the simulated device. Returns the folder in which workers find it.
 pub fn simulator() -> anyhow::Result<PathBuf> {
     let folder = target()?;
-    build("the simulated device", "a minute on a new machine", build_driver(&mut cargo(), &folder))?;
+    build("the simulated device", "a minute on a new machine", build_driver(cargo().arg("--locked"), &folder))?;
     install_driver(&folder)
 }
 

@@ -1,0 +1,1 @@
+../../src/exec/toolkit.rs
