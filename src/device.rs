@@ -16,6 +16,7 @@ pub enum Device {
 }
 
 /// Devices as a person names them.
+#[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Selection {
     /// One device: `cpu`, `cuda:0`, `sim:0`.
@@ -42,6 +43,7 @@ impl std::str::FromStr for Selection {
 }
 
 /// A CUDA device's hardware, as its driver reports it.
+#[doc(hidden)]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Hardware {
@@ -58,6 +60,7 @@ pub struct Hardware {
 }
 
 /// The state of a real GPU when a worker has opened it.
+#[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Gpu {
     /// How many GPUs the driver shows.

@@ -26,7 +26,9 @@ mod call;
 mod elements;
 mod file;
 
+pub use crate::case::Param;
 pub use call::Call;
+#[doc(hidden)]
 pub use file::{File, Loaded};
 
 use candle_core::Tensor;

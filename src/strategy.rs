@@ -1,11 +1,11 @@
 //! proptest strategies for tensors, shapes, layouts, labels and ids: the values, sizes and views at which tensor code breaks. They shrink
 //! towards small contiguous tensors of zeros.
 //!
-//! They make plain [`Tensor`]s, which print as text and shrink; [`run::to_candle`](crate::run::to_candle) puts one on a device.
+//! They make plain [`Tensor`]s, which print as text and shrink; [`to_candle`] puts one on a device.
 //!
 //! ```
 //! use proptest::prelude::*;
-//! use snuffer::{run::to_candle, strategy, tensor::DType};
+//! use snuffer::{strategy, strategy::to_candle, tensor::DType};
 //!
 //! proptest!(|(x in strategy::view_of(strategy::tensor(DType::F32, strategy::shape(1..=3))))| {
 //!     let x = to_candle(&x, &candle_core::Device::Cpu)?;
@@ -20,6 +20,7 @@ use proptest::prelude::{Just, Strategy};
 use proptest::{prop_oneof, sample};
 
 use crate::generate::{integers, magnitudes};
+pub use crate::run::to_candle;
 use crate::tensor::{DType, Tensor, Value, View, product};
 
 /// The most elements that the strategies for tensors list.

@@ -8,20 +8,24 @@ mod support;
 mod values;
 mod view;
 
-pub use buffer::Step;
-pub use dtype::{DType, Format};
-pub use edit::{cast, resized, sliced, viewed, without_dim};
-pub use size::{TooLarge, elements, product};
-pub use support::Support;
-pub use values::{Fill, Value, Values};
-pub use view::View;
+pub use dtype::DType;
+pub use values::Value;
+
+// Not promised.
+#[doc(hidden)]
+pub use {
+    buffer::Step,
+    dtype::Format,
+    edit::{cast, resized, sliced, viewed, without_dim},
+    size::{TooLarge, elements, product},
+    support::Support,
+    values::{Fill, Values},
+    view::View,
+};
 
 use serde::{Deserialize, Serialize};
 
-/// A tensor of a case or of an outcome.
-///
-/// `values` lists the *stored* elements in row-major order: a dimension that the view broadcasts (stride 0) counts once,
-/// because all its positions share one element.
+/// A tensor of a case or of an outcome, as plain data.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tensor {
@@ -30,9 +34,12 @@ pub struct Tensor {
     /// The logical shape, as the op sees it.
     pub shape: Vec<usize>,
     /// The memory layout.
+    #[doc(hidden)]
     #[serde(default, skip_serializing_if = "View::is_plain")]
     pub view: View,
-    /// The elements.
+    /// The *stored* elements in row-major order: a dimension that the view broadcasts (stride 0) counts once, because all its positions
+    /// share one element.
+    #[doc(hidden)]
     pub values: Values,
 }
 
@@ -45,22 +52,6 @@ impl Tensor {
     /// The number of logical elements, or `None` where the product overflows.
     pub fn elements(&self) -> Option<usize> {
         product(&self.shape)
-    }
-
-    /// The number of stored elements: the logical ones with each broadcast dimension counted once.
-    pub fn stored(&self) -> Option<usize> {
-        product(&self.stored_shape())
-    }
-
-    /// The logical shape with 1 for each broadcast dimension.
-    pub fn stored_shape(&self) -> Vec<usize> {
-        let once = |(dim, &size): (usize, &usize)| if self.view.broadcasts(dim) { size.min(1) } else { size };
-        self.shape.iter().enumerate().map(once).collect()
-    }
-
-    /// Whether it repeats what it stores to more elements than may be listed one by one. A program's own tensor may be larger, and is stored.
-    pub fn is_vast(&self) -> bool {
-        !self.view.broadcast.is_empty() && self.elements().is_none_or(|count| count > MAX_ELEMENTS)
     }
 
     /// All logical values in row-major order, broadcast dimensions repeated. Nobody may ask a vast tensor for them.
@@ -93,6 +84,26 @@ impl Tensor {
         }
         let values = if self.view.broadcast.is_empty() { self.values.clone() } else { Values::List(self.expanded()) };
         Self { dtype: self.dtype, shape: self.shape.clone(), view: View::default(), values }
+    }
+}
+
+// Not promised.
+#[doc(hidden)]
+impl Tensor {
+    /// The number of stored elements: the logical ones with each broadcast dimension counted once.
+    pub fn stored(&self) -> Option<usize> {
+        product(&self.stored_shape())
+    }
+
+    /// The logical shape with 1 for each broadcast dimension.
+    pub fn stored_shape(&self) -> Vec<usize> {
+        let once = |(dim, &size): (usize, &usize)| if self.view.broadcasts(dim) { size.min(1) } else { size };
+        self.shape.iter().enumerate().map(once).collect()
+    }
+
+    /// Whether it repeats what it stores to more elements than may be listed one by one. A program's own tensor may be larger, and is stored.
+    pub fn is_vast(&self) -> bool {
+        !self.view.broadcast.is_empty() && self.elements().is_none_or(|count| count > MAX_ELEMENTS)
     }
 
     /// Gives each value the form of the dtype: `1` is `1.0` in a float tensor, and `2.0` is `2` in an integer tensor.
@@ -130,6 +141,7 @@ impl Tensor {
 
 /// The most elements that an input of a case may store, and the most that anything lists one by one (2^24): far above every size cliff of
 /// candle's kernels, far below what a worker's memory limit allows.
+#[doc(hidden)]
 pub const MAX_ELEMENTS: usize = 1 << 24;
 
 /// The elements of `shape` in row-major order, read from `values` of the shape `from`, which has 1 for each dimension that is repeated.
@@ -143,6 +155,7 @@ fn spread(values: &[Value], from: &[usize], shape: &[usize]) -> Vec<Value> {
 }
 
 /// The index in each dimension of the element at `place` in row-major order.
+#[doc(hidden)]
 pub fn index_of(place: usize, shape: &[usize]) -> Vec<usize> {
     let mut rest = place;
     let mut index = vec![0; shape.len()];
@@ -154,6 +167,7 @@ pub fn index_of(place: usize, shape: &[usize]) -> Vec<usize> {
 }
 
 /// Calls `visit` with every index of `shape` in row-major order.
+#[doc(hidden)]
 pub fn for_each_index(shape: &[usize], mut visit: impl FnMut(&[usize])) {
     let count = product(shape).unwrap_or(0);
     let mut index = vec![0; shape.len()];

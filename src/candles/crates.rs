@@ -164,7 +164,7 @@ fn manifest(folder: &Path) -> anyhow::Result<Table> {
 }
 
 /// The regular files in `folder` and below, sorted. Links are followed, but not in circles. Sources fit into memory: more than
-/// [`LARGEST`] bytes of files are an error.
+/// `LARGEST` bytes of files are an error.
 pub fn files(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     files_within(folder, DEPTH)
 }

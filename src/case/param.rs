@@ -19,6 +19,8 @@ pub enum Param {
 /// How deep lists are in each other at most: no op takes more than lists of lists.
 const DEEPEST: usize = 8;
 
+// Not promised.
+#[doc(hidden)]
 impl Param {
     /// The number, or all numbers of a list.
     pub fn numbers(&self) -> Vec<Value> {

@@ -98,6 +98,7 @@ impl<'a> Call<'a> {
     }
 
     /// The call as a case. Floats are not read: each is 1.
+    #[doc(hidden)]
     pub fn case(&self) -> Result<Case, Refused> {
         let mut case = self.params();
         for &(name, tensor) in &self.inputs {

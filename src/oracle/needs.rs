@@ -21,7 +21,7 @@ pub enum Need {
     Integers,
     /// NaN or an infinity among the inputs.
     NonFinite,
-    /// An input of more than [`MANY`] elements.
+    /// An input of more than `MANY` elements.
     Many,
     /// An input with several rows: more than one entry along the first of its dimensions. A view has rows of its own.
     Rows,

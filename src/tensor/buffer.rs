@@ -13,6 +13,8 @@ pub enum Step {
     Permute(Vec<usize>),
 }
 
+// Not promised.
+#[doc(hidden)]
 impl Tensor {
     /// The values of the buffer, with [`View::POISON`] outside the view, and its shape.
     pub fn buffer(&self) -> (Vec<Value>, Vec<usize>) {

@@ -57,25 +57,6 @@ impl DType {
         Self::I32,
         Self::I16,
     ];
-    /// The dtypes that candle has since 0.9.2. A worker of an older one is built with the flag `few_dtypes`.
-    pub const RECENT: [Self; 3] = [Self::F8e4m3, Self::I32, Self::I16];
-    /// The floating-point dtypes with full support in candle.
-    pub const FLOATS: [Self; 4] = [Self::F32, Self::F64, Self::F16, Self::Bf16];
-    /// [`Self::FLOATS`] and the 8-bit one, which only the CPU backend computes in.
-    pub const FLOATS_AND_F8: [Self; 5] = [Self::F32, Self::F64, Self::F16, Self::Bf16, Self::F8e4m3];
-    /// All but the 8-bit float: candle's conversion of one to `f64` recurses without end (candle-core/src/dtype.rs:237), so
-    /// every such case would run into its deadline.
-    pub const ALL_BUT_F8: [Self; 9] =
-        [Self::F32, Self::F64, Self::F16, Self::Bf16, Self::U32, Self::I64, Self::U8, Self::I32, Self::I16];
-    /// The dtypes that most of candle's CUDA kernels support.
-    pub const STANDARD: [Self; 7] = [Self::F32, Self::F64, Self::F16, Self::Bf16, Self::U32, Self::I64, Self::U8];
-    /// The dtypes that candle can fill on a CUDA device.
-    pub const STANDARD_AND_F8: [Self; 8] =
-        [Self::F32, Self::F64, Self::F16, Self::Bf16, Self::F8e4m3, Self::U32, Self::I64, Self::U8];
-    /// The dtypes of candle's convolution-like CUDA kernels: the standard ones without `i64`.
-    pub const STANDARD_BUT_I64: [Self; 6] = [Self::F32, Self::F64, Self::F16, Self::Bf16, Self::U32, Self::U8];
-    /// The dtypes that index ops take on both backends.
-    pub const IDS: [Self; 3] = [Self::U32, Self::I64, Self::U8];
 
     /// The name in cases: `"f32"`.
     pub fn name(self) -> &'static str {
@@ -112,6 +93,30 @@ impl DType {
     pub fn is_float(self) -> bool {
         self.format().is_some()
     }
+}
+
+// Not promised.
+#[doc(hidden)]
+impl DType {
+    /// The dtypes that candle has since 0.9.2. A worker of an older one is built with the flag `few_dtypes`.
+    pub const RECENT: [Self; 3] = [Self::F8e4m3, Self::I32, Self::I16];
+    /// The floating-point dtypes with full support in candle.
+    pub const FLOATS: [Self; 4] = [Self::F32, Self::F64, Self::F16, Self::Bf16];
+    /// [`Self::FLOATS`] and the 8-bit one, which only the CPU backend computes in.
+    pub const FLOATS_AND_F8: [Self; 5] = [Self::F32, Self::F64, Self::F16, Self::Bf16, Self::F8e4m3];
+    /// All but the 8-bit float: candle's conversion of one to `f64` recurses without end (candle-core/src/dtype.rs:237), so
+    /// every such case would run into its deadline.
+    pub const ALL_BUT_F8: [Self; 9] =
+        [Self::F32, Self::F64, Self::F16, Self::Bf16, Self::U32, Self::I64, Self::U8, Self::I32, Self::I16];
+    /// The dtypes that most of candle's CUDA kernels support.
+    pub const STANDARD: [Self; 7] = [Self::F32, Self::F64, Self::F16, Self::Bf16, Self::U32, Self::I64, Self::U8];
+    /// The dtypes that candle can fill on a CUDA device.
+    pub const STANDARD_AND_F8: [Self; 8] =
+        [Self::F32, Self::F64, Self::F16, Self::Bf16, Self::F8e4m3, Self::U32, Self::I64, Self::U8];
+    /// The dtypes of candle's convolution-like CUDA kernels: the standard ones without `i64`.
+    pub const STANDARD_BUT_I64: [Self; 6] = [Self::F32, Self::F64, Self::F16, Self::Bf16, Self::U32, Self::U8];
+    /// The dtypes that index ops take on both backends.
+    pub const IDS: [Self; 3] = [Self::U32, Self::I64, Self::U8];
 
     /// Whether sums in this dtype visibly lose precision, which PyTorch avoids by accumulating in `f32`.
     pub fn is_reduced_precision(self) -> bool {

@@ -34,6 +34,15 @@ impl Value {
         }
     }
 
+    /// `value` as an element of `dtype`, rounded to what the dtype holds.
+    pub fn of(dtype: DType, value: f64) -> Self {
+        if dtype.is_float() { Self::Float(dtype.round(value)) } else { Self::Int(dtype.round(value) as i64) }
+    }
+}
+
+// Not promised.
+#[doc(hidden)]
+impl Value {
     /// The same number as a float (`1` as `1.0`), or as an integer (`2.0` as `2`). A number without such a form stays as it is.
     #[must_use]
     pub fn in_form(self, float: bool) -> Self {
@@ -42,11 +51,6 @@ impl Value {
             Self::Float(value) if !float && (value as i64) as f64 == value => Self::Int(value as i64),
             _ => self,
         }
-    }
-
-    /// `value` as an element of `dtype`, rounded to what the dtype holds.
-    pub fn of(dtype: DType, value: f64) -> Self {
-        if dtype.is_float() { Self::Float(dtype.round(value)) } else { Self::Int(dtype.round(value) as i64) }
     }
 
     /// A key that orders values from simple to complex: 0, 1, small, large, non-finite.

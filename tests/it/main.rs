@@ -22,6 +22,7 @@ mod diagnosis;
 mod doctor;
 mod documented;
 mod extremes;
+mod face;
 mod fatal;
 mod fence;
 #[path = "../common/finding.rs"]

@@ -8,10 +8,11 @@ use candle_nn::VarBuilder;
 use crate::case::Case;
 use crate::tensor::DType;
 
-/// A case whose inputs are on a device.
+/// The arguments of a call, on the device that it runs on.
 #[derive(Debug)]
 pub struct Call<'a> {
-    /// The case, for its params.
+    /// The case, which has the params.
+    #[doc(hidden)]
     pub case: &'a Case,
     /// The inputs by name.
     pub tensors: BTreeMap<&'a str, Tensor>,

@@ -3,8 +3,7 @@
 use candle_core::Device;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngSeed, TestError, TestRunner};
-use snuffer::run::to_candle;
-use snuffer::strategy::{broadcastable, labels, shape, tensor, view_of};
+use snuffer::strategy::{broadcastable, labels, shape, tensor, to_candle, view_of};
 use snuffer::tensor::{DType, Tensor};
 use strategies::rows;
 
