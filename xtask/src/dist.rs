@@ -58,7 +58,7 @@ pub fn run(args: &Args) -> anyhow::Result<u8> {
 }
 
 /// `folder`, new and empty.
-fn emptied(folder: &Path) -> anyhow::Result<PathBuf> {
+pub fn emptied(folder: &Path) -> anyhow::Result<PathBuf> {
     if folder.exists() {
         fs::remove_dir_all(folder).with_context(|| format!("cannot remove {}", folder.display()))?;
     }
@@ -141,7 +141,7 @@ fn try_out(archive: &Path, root: &Path) -> anyhow::Result<()> {
 }
 
 /// Runs `command`, which must succeed.
-fn succeed(command: &mut Command) -> anyhow::Result<()> {
+pub fn succeed(command: &mut Command) -> anyhow::Result<()> {
     let name = command.get_program().display().to_string();
     let output = command.stdin(Stdio::null()).output().with_context(|| format!("cannot run {name}"))?;
     ensure!(output.status.success(), "{name} failed: {}", String::from_utf8_lossy(&output.stderr).trim());

@@ -32,6 +32,7 @@ mod host_mutants;
 mod known;
 mod measure;
 mod models;
+mod packages;
 mod picture;
 mod promises;
 mod reference;
@@ -119,6 +120,8 @@ enum Task {
     Simulator,
     /// Build everything and make the release archive, in `target/dist`.
     Dist(dist::Args),
+    /// Package all crates as they would be published, and use them from an empty crate.
+    Packages(packages::Args),
     /// Build the worker for `snuffer lab score --host`, with every mutant of candle's host code compiled in.
     HostMutants(host_mutants::Args),
     /// Time the calls that dominate in models, with candle as released and with all fixes.
@@ -195,6 +198,7 @@ fn run(task: Task) -> anyhow::Result<u8> {
         Task::StandIn { command } => stand_in::run(&command),
         Task::Simulator => set_up::simulator().map(|_| 0),
         Task::Dist(args) => dist::run(&args),
+        Task::Packages(args) => packages::run(&args),
         Task::HostMutants(args) => host_mutants::run(&args),
         Task::FixCost(args) => fix_cost::run(&args),
         Task::Functions { check } => functions::run(root, check),
