@@ -98,6 +98,13 @@ impl ByteSet {
         members.next().map(|first| (first, 1 + members.count()))
     }
 
+    /// Whether a byte of a range is in the set.
+    pub fn any_in(&self, start: usize, bytes: usize) -> bool {
+        let mut any = false;
+        each_word(start, bytes, |number, mask| any |= self.word(number) & mask != 0);
+        any
+    }
+
     /// The members in a word.
     fn word(&self, number: usize) -> u64 {
         self.words.get(number).map_or(self.usual, |word| word ^ self.usual)

@@ -46,6 +46,31 @@ pub struct Written<'a> {
     pub updates: bool,
 }
 
+/// Values that lanes of a warp access, at the same distance from one lane to the next. They are aligned and in the buffer.
+#[derive(Debug, Clone, Copy)]
+pub struct Row {
+    /// Where the first lane's begins in the buffer.
+    pub start: usize,
+    /// The bytes of each lane's.
+    pub bytes: usize,
+    /// The bytes from one lane's to the next's: so many that they lie side by side, or a few times as many, or 0 if lanes read one value.
+    pub step: usize,
+    /// The lanes: the first ones of the warp, unless they read one value.
+    pub mask: u32,
+}
+
+impl Row {
+    /// How many lanes there are.
+    pub fn lanes(&self) -> usize {
+        self.mask.count_ones() as usize
+    }
+
+    /// From the first byte to the last.
+    pub fn length(&self) -> usize {
+        self.step * (self.lanes() - 1) + self.bytes
+    }
+}
+
 impl ShadowedBuffer {
     /// `length` fresh bytes of value `fill`. `defined`: they count as written.
     pub fn new(length: usize, fill: u8, defined: bool) -> Self {
@@ -144,6 +169,29 @@ impl ShadowedBuffer {
                 }
             }
         }
+    }
+
+    /// [`Self::reads`] for a row, or [`Self::writes`] of defined values. False if there may be something to report: then nothing has
+    /// changed.
+    pub fn accesses_row(&mut self, row: &Row, write: bool, accessor: Option<&Accessor>) -> bool {
+        let tracks = !self.undefined.is_empty();
+        if !self.hidden.is_empty() || !write && tracks && self.undefined.any_in(row.start, row.length()) {
+            return false;
+        }
+        if let Some(accessor) = accessor.filter(|_| self.data.len() <= MOST_RACED) {
+            self.cells.prepare(self.data.len(), row.bytes, accessor);
+            if !self.cells.access_row(row, write, accessor) {
+                return false;
+            }
+        }
+        if write && tracks {
+            if row.step == row.bytes {
+                self.undefined.clear(row.start, row.length());
+            } else {
+                (0..row.lanes()).for_each(|lane| self.undefined.set(row.start + lane * row.step, row.bytes, 0));
+            }
+        }
+        true
     }
 
     /// Finds a lane that reaches outside the view.

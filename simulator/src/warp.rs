@@ -10,6 +10,7 @@ mod grid_barrier;
 mod loop_detection;
 mod machine;
 mod matrix;
+mod rows;
 mod system;
 mod taint;
 

@@ -1,5 +1,5 @@
-//! Loading candle's modules, and launching its kernels on few and on many elements: `cargo bench -p snuffer-simulator -- badd`
-//! measures the kernels whose name contains `badd`.
+//! Loading candle's modules, and launching its kernels on few and on many elements: `cargo bench -p snuffer-simulator --bench device`.
+//! With arguments, such as `badd 12`, it measures the kernels whose name contains `badd` on 12 elements.
 //!
 //! The PTX comes from a build with the `cuda` feature: run `cargo xtask build` first, or name its folder in `SNUFFER_PTX`. Build it
 //! with `RUSTFLAGS="-C target-cpu=x86-64-v3"`, as the driver is.
@@ -32,9 +32,12 @@ fn main() {
         println!("not measured: no PTX of candle's kernels; run `cargo xtask build`, or name a folder in SNUFFER_PTX");
         return;
     };
-    let wanted = std::env::args().skip(1).find(|argument| !argument.starts_with('-')).unwrap_or_default();
+    let arguments = std::env::args().skip(1).filter(|argument| !argument.starts_with('-'));
+    let (sizes, names): (Vec<String>, Vec<String>) = arguments.partition(|argument| argument.parse::<usize>().is_ok());
+    let sizes = if sizes.is_empty() { SIZES.to_vec() } else { sizes.iter().flat_map(|size| size.parse()).collect() };
+    let is_wanted = |kernel: &&Kernel| names.is_empty() || names.iter().any(|name| kernel.name.contains(name));
     let texts = MODULES.map(|name| std::fs::read_to_string(folder.join(format!("{name}.ptx"))).expect("readable"));
-    if wanted.is_empty() {
+    if names.is_empty() {
         measure_start(&texts);
     }
     println!(
@@ -46,10 +49,10 @@ fn main() {
         print!(" {name:>14}");
     }
     println!(" {:>10} {:>6} {:>8} {:>6}", "all ÷ none", "±", "Rust", "growth");
-    for kernel in kernels::all().iter().filter(|kernel| kernel.name.contains(&wanted)) {
+    for kernel in kernels::all().iter().filter(is_wanted) {
         let text = &texts[MODULES.iter().position(|known| *known == kernel.module).expect("a module")];
         let mut before = None;
-        for elements in SIZES {
+        for &elements in &sizes {
             before = Some((elements, row(kernel, text, elements, before)));
         }
     }
@@ -63,7 +66,7 @@ fn measure_start(texts: &[String; 11]) {
     let modules = texts.each_ref().map(|text| device.load(text).expect("a module"));
     println!("load of 11 modules, {} MB: {:.1} ms", bytes / 1_000_000, (thread_time() - begun) / 1e3);
 
-    let (module, kernel) = (modules[0], names(&texts[0])[0]);
+    let (module, kernel) = (modules[0], entries(&texts[0])[0]);
     let begun = thread_time();
     device.function(module, kernel).expect("a kernel of candle");
     println!("decode of {kernel}, the first kernel of the process: {:.2} ms", (thread_time() - begun) / 1e3);
@@ -71,7 +74,7 @@ fn measure_start(texts: &[String; 11]) {
     let begun = thread_time();
     let mut decoded = 0;
     for (&module, text) in modules.iter().zip(texts) {
-        decoded += names(text).iter().filter(|name| device.function(module, name).is_some()).count();
+        decoded += entries(text).iter().filter(|name| device.function(module, name).is_some()).count();
     }
     println!("decode of {decoded} kernels: {:.0} ms", (thread_time() - begun) / 1e3);
 }
@@ -145,6 +148,6 @@ fn modified(path: &Path) -> Option<std::time::SystemTime> {
     path.metadata().ok()?.modified().ok()
 }
 
-fn names(text: &str) -> Vec<&str> {
+fn entries(text: &str) -> Vec<&str> {
     text.lines().filter_map(|line| line.strip_prefix(".visible .entry ")?.strip_suffix('(')).collect()
 }

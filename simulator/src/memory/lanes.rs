@@ -1,6 +1,6 @@
 //! A warp's loads and stores of global memory, their checks, and the record of the allocations that a launch accesses.
 
-use super::{AccessError, BASE, Memory, SLOT_BITS, locate};
+use super::{AccessError, BASE, Memory, NUMBER_BITS, SLOT_BITS, locate};
 use crate::fault::{Kind, Near};
 use crate::lanes::{Lanes, WARP, lanes};
 use crate::race::Accessor;
@@ -83,6 +83,18 @@ impl Memory {
         self.each_slot(at, mask, true, |buffer, starts, mask| {
             buffer.writes(bytes, starts, mask, written, accessor, observed);
         });
+    }
+
+    /// The live allocation that holds these bytes, which are about to be accessed, and where in it they are. `None` also for memory that
+    /// host and device share.
+    #[inline]
+    pub fn holder(&mut self, address: u64, length: usize, write: bool) -> Option<(&mut ShadowedBuffer, usize)> {
+        let (number, start) = locate(address);
+        let is_own = address >> (SLOT_BITS + NUMBER_BITS) == self.ordinal;
+        let bytes = self.slots.get(number).filter(|slot| is_own && slot.live)?.buffer.data.len();
+        start.checked_add(length).filter(|&end| end <= bytes)?;
+        self.touch(number, write);
+        Some((&mut self.slots[number].buffer, start))
     }
 
     fn touch(&mut self, number: usize, write: bool) {

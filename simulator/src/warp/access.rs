@@ -2,7 +2,7 @@
 //! views.
 
 use super::taint::Taint;
-use super::{Machine, Stop, Warp, extend, loop_detection, stop};
+use super::{Machine, Stop, Warp, extend, loop_detection, rows, stop};
 use crate::address_space::{AddressSpace, resolve};
 use crate::fault::{Detail, How, Kind, Near, Note};
 use crate::isa::{Scope, Space};
@@ -22,6 +22,9 @@ struct WarpAccess<'a> {
 }
 
 pub fn access(warp: &mut Warp, machine: &mut Machine, inst: &Inst, mask: u32) -> Result<(), Stop> {
+    if rows::access(warp, machine, inst, mask) {
+        return Ok(());
+    }
     let (space, bytes) = match inst.op {
         Op::Load { space, bytes, .. } | Op::Store { space, bytes } => (space, bytes),
         Op::Atomic { space, bytes, .. } | Op::Align { space, bytes } => (space, bytes),
@@ -166,7 +169,8 @@ fn check_access(warp: &mut Warp, machine: &mut Machine, inst: &Inst, access: War
     let mut undefined = warp.taints.of(inst.args[1]).undefined;
     let changes = !changes_nothing(warp, machine, inst, access, &undefined);
     let mut order = machine.order.take();
-    let accessor = accessor(warp, machine, inst, access.space, changes, order.as_deref());
+    count(machine, inst, changes);
+    let accessor = accessor(warp, machine, inst, access.space, order.as_deref());
     let mut observed = Observed::default();
     if let Op::Atomic { .. } = inst.op {
         reads(warp, machine, access, None, &mut observed);
@@ -212,7 +216,8 @@ fn check_read(warp: &mut Warp, machine: &mut Machine, inst: &Inst, access: WarpA
     let may_change =
         !matches!(inst.op, Op::Load { .. }) || !machine.alone && !loop_detection::reads_alone(warp, machine, inst);
     let mut order = machine.order.take();
-    let accessor = accessor(warp, machine, inst, access.space, may_change, order.as_deref());
+    count(machine, inst, may_change);
+    let accessor = accessor(warp, machine, inst, access.space, order.as_deref());
     let mut observed = Observed::default();
     reads(warp, machine, access, accessor.as_ref(), &mut observed);
     if let Some(order) = &mut order {
@@ -262,18 +267,20 @@ fn follow(warp: &Warp, machine: &Machine, inst: &Inst, access: WarpAccess, order
     }
 }
 
-/// The accessor for the race checker; `None` in a thread's own memory, where nothing races. `matters`: the access is one by
-/// which threads can affect each other.
-fn accessor<'a>(
-    warp: &Warp,
-    machine: &mut Machine,
-    inst: &Inst,
-    space: Space,
-    matters: bool,
-    order: Option<&'a Order>,
-) -> Option<Accessor<'a>> {
+/// Counts an access. `matters`: it is one by which threads can affect each other.
+pub(super) fn count(machine: &mut Machine, inst: &Inst, matters: bool) {
     machine.effects += u64::from(matters);
     machine.progress += u64::from(!matches!(inst.op, Op::Load { .. }));
+}
+
+/// The accessor for the race checker; `None` in a thread's own memory, where nothing races.
+pub(super) fn accessor<'a>(
+    warp: &Warp,
+    machine: &Machine,
+    inst: &Inst,
+    space: Space,
+    order: Option<&'a Order>,
+) -> Option<Accessor<'a>> {
     let epoch = match space {
         Space::Global => machine.epoch,
         // Each block has shared memory of its own.
