@@ -25,11 +25,11 @@ use std::sync::Mutex;
 use crate::lanes::{Lane, Lanes};
 
 pub use asynchronous::BarrierObject;
-pub use convert::{copy, value_of};
+pub use convert::{copy, values_of};
 pub use matrix::{Arithmetic, Element, Matrix, MatrixFragment, Product};
 pub use memory::{Access, Atomic, Space, Update};
 pub use order::{Scope, Strength};
-pub use taint_rules::{Apart, ArithmeticCheck, TaintRule};
+pub use taint_rules::{Apart, ArithmeticCheck, TaintRule, Values};
 pub use video::{Part, Selection, Video};
 pub use warp::{BlockBarrier, Choose, Gather, Reduction};
 

@@ -6,7 +6,7 @@ mod narrow;
 
 use std::any::TypeId;
 
-use super::{Action, ArithmeticCheck, Flushed, Form, Fusion, Space, TYPES, Table, TaintRule, op, with_ftz};
+use super::{Action, ArithmeticCheck, Flushed, Form, Fusion, Space, TYPES, Table, TaintRule, Values, op, with_ftz};
 use crate::float::{Format, Rounding, narrow};
 use crate::lanes::{Bf16, F16, Lane, Lanes, WARP};
 
@@ -198,7 +198,7 @@ fn to_integer(table: &mut Table) {
                 let x = a.real();
                 (if x.is_nan() && wide { 1 << ($to::BITS - 1) } else { x.$round() as $to }) as i64
             }).check(ArithmeticCheck::Convert {
-                value: |bits| $from::of(bits).real(),
+                values: values::<$from>,
                 least: $to::MIN as f64,
                 beyond: $to::MAX as f64 + 1.0,
             }));
@@ -239,12 +239,20 @@ impl Real for Bf16 {
 }
 
 /// The number that the bits of a float of this type are; `None` for pairs.
-pub fn value_of(of: TypeId) -> Option<fn(u64) -> f64> {
-    macro_rules! values {
-        ($($type:ident),+) => { $(if of == TypeId::of::<$type>() { return Some(|bits| $type::of(bits).real()); })+ };
+pub fn values_of(of: TypeId) -> Option<Values> {
+    macro_rules! of_type {
+        ($($type:ident),+) => { $(if of == TypeId::of::<$type>() { return Some(values::<$type>); })+ };
     }
-    values!(f32, f64, F16, Bf16);
-    (of == TypeId::of::<Flushed>()).then_some(|bits| f32::of(bits).real())
+    of_type!(f32, f64, F16, Bf16);
+    (of == TypeId::of::<Flushed>()).then_some(values::<f32>)
+}
+
+fn values<T: Lane + Real>(bits: &Lanes) -> [f64; WARP] {
+    let mut values = [0.0; WARP];
+    for lane in 0..WARP {
+        values[lane] = T::of(bits[lane]).real();
+    }
+    values
 }
 
 fn between_floats(table: &mut Table) {

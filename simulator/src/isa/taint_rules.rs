@@ -29,6 +29,9 @@ pub enum TaintRule {
     Permute,
 }
 
+/// The numbers that the bits of lanes are.
+pub type Values = fn(&Lanes) -> [f64; WARP];
+
 /// The mistake to look for in a form's arithmetic.
 #[derive(Debug, Clone, Copy)]
 pub enum ArithmeticCheck {
@@ -38,8 +41,8 @@ pub enum ArithmeticCheck {
     Divisor(u8),
     /// A conversion of a float to an integer that cannot hold it.
     Convert {
-        /// The float.
-        value: fn(u64) -> f64,
+        /// The floats.
+        values: Values,
         /// The least that the integer holds.
         least: f64,
         /// One more than the most.
@@ -70,8 +73,8 @@ pub struct Apart {
     pub sum: Two,
     /// Which term of the sum the product is.
     pub term: usize,
-    /// The number that the bits of a result are.
-    pub value: fn(u64) -> f64,
+    /// The numbers that the bits of a result are.
+    pub values: Values,
 }
 
 impl Apart {

@@ -3,7 +3,7 @@
 
 use super::{Machine, Warp, stop};
 use crate::fault::{Kind, Note};
-use crate::isa::{ArithmeticCheck, TaintRule};
+use crate::isa::{Apart, ArithmeticCheck, TaintRule, Three};
 use crate::kernel::{CARRY, Inst, Op, Register};
 use crate::lanes::{Lanes, WARP, lanes};
 use crate::shadowed_buffer::UndefinedBytes;
@@ -23,6 +23,8 @@ pub struct Taint {
 #[derive(Debug, Default)]
 pub struct Taints {
     registers: Vec<Taint>,
+    /// Whether a register may be tainted. No other one is.
+    marked: Vec<bool>,
     /// Whether any register is tainted, or was.
     pub any: bool,
 }
@@ -32,24 +34,33 @@ impl Taints {
     pub fn track(&mut self, registers: usize) {
         self.reset();
         self.registers.resize(registers, Taint::default());
+        self.marked.resize(registers, false);
     }
 
     /// Clears all.
     pub fn reset(&mut self) {
         if self.any {
-            self.registers.fill(Taint::default());
+            let all = self.registers.iter_mut().zip(&mut self.marked);
+            all.filter(|(_, marked)| **marked)
+                .for_each(|(taint, marked)| (*taint, *marked) = (Taint::default(), false));
             self.any = false;
         }
     }
 
+    /// Whether a register may be tainted.
+    fn may_have(&self, register: Register) -> bool {
+        self.any && self.marked[register as usize]
+    }
+
     /// The taint of a register.
     pub fn of(&self, register: Register) -> Taint {
-        if self.any { self.registers[register as usize] } else { Taint::default() }
+        if self.may_have(register) { self.registers[register as usize] } else { Taint::default() }
     }
 
     /// Sets the taint of a register's lanes.
     pub fn set(&mut self, register: Register, mask: u32, new: &Taint) {
         self.any = true;
+        self.marked[register as usize] = true;
         let old = &mut self.registers[register as usize];
         for lane in lanes(mask) {
             (old.undefined[lane], old.wrong[lane]) = (new.undefined[lane], new.wrong[lane]);
@@ -59,7 +70,7 @@ impl Taints {
 
     /// Clears the taint of a register's lanes.
     pub fn clear(&mut self, register: Register, mask: u32) {
-        if self.any {
+        if self.may_have(register) {
             let origin = self.registers[register as usize].origin;
             self.set(register, mask, &Taint { origin, ..Taint::default() });
         }
@@ -122,6 +133,24 @@ fn taint_result(
         Op::Three(_) => 3,
         _ => 4,
     };
+    let mut concerned = inst.args[..sources].iter().chain([&inst.d]);
+    let stays = !matches!(inst.op, Op::Carry(_)) && !concerned.any(|&register| warp.taints.may_have(register));
+    if !stays || may_be_wrong(warp, inst, arithmetic_check) {
+        new_taint(warp, machine, inst, pc, mask, arithmetic_check, sources);
+    }
+}
+
+/// Sets the taint of a result.
+#[inline(never)]
+fn new_taint(
+    warp: &mut Warp,
+    machine: &mut Machine,
+    inst: &Inst,
+    pc: usize,
+    mask: u32,
+    arithmetic_check: ArithmeticCheck,
+    sources: usize,
+) {
     let args = inst.args.map(|arg| arg as usize);
     let mut new = Taint { origin: pc as u32, ..Taint::default() };
     if warp.taints.any {
@@ -145,6 +174,28 @@ fn taint_result(
     }
 }
 
+/// Whether an instruction's own arithmetic may be wrong in some lane, be it one that does not run. All lanes are tested at once.
+fn may_be_wrong(warp: &Warp, inst: &Inst, check: ArithmeticCheck) -> bool {
+    let [a, b, c] = [0, 1, 2].map(|arg| &warp.registers[inst.args[arg] as usize]);
+    match check {
+        ArithmeticCheck::Nothing | ArithmeticCheck::Extend | ArithmeticCheck::Bound => false,
+        ArithmeticCheck::Divisor(bytes) => any_lane(|lane| is_zero(b[lane], bytes)),
+        ArithmeticCheck::Convert { values, least, beyond } => {
+            let values = values(a);
+            any_lane(|lane| converted(values[lane], least, beyond) != 0)
+        }
+        ArithmeticCheck::Fused(apart) => {
+            let Op::Three(fused) = inst.op else { return false };
+            let [once, twice] = once_and_twice(fused, &apart, [a, b, c]);
+            any_lane(|lane| differ_in_class(once[lane], twice[lane]))
+        }
+        // A number that wraps only as an unsigned one is right as a signed one.
+        ArithmeticCheck::Product => any_lane(|lane| product_wraps(a[lane] as u32, b[lane] as u32, c[lane] as u32).0),
+        ArithmeticCheck::Sum => any_lane(|lane| sum_wraps(a[lane] as u32, b[lane] as u32).0),
+        ArithmeticCheck::Shift => any_lane(|lane| shift_wraps(a[lane] as u32, b[lane] as u32).0),
+    }
+}
+
 /// Looks for mistakes in an instruction's own arithmetic.
 fn check_arithmetic(
     warp: &Warp,
@@ -160,23 +211,20 @@ fn check_arithmetic(
     match check {
         ArithmeticCheck::Nothing => {}
         ArithmeticCheck::Divisor(bytes) => {
-            let cut = u64::MAX >> (64 - 8 * u32::from(bytes));
-            if let Some(lane) = lanes(mask).find(|&lane| b[lane] & cut == 0) {
+            if let Some(lane) = lanes(mask).find(|&lane| is_zero(b[lane], bytes)) {
                 let found = stop(Kind::Arithmetic, inst, 1 << lane, "division of an integer by zero");
                 machine.report(warp.number, found);
             }
         }
-        ArithmeticCheck::Convert { value, least, beyond } => {
-            lanes(mask).for_each(|lane| new.wrong[lane] = converted(value(a[lane]), least, beyond));
+        ArithmeticCheck::Convert { values, least, beyond } => {
+            let values = values(a);
+            lanes(mask).for_each(|lane| new.wrong[lane] = converted(values[lane], least, beyond));
         }
         ArithmeticCheck::Fused(apart) => {
             let Op::Three(fused) = inst.op else { return };
-            let mut once = [0; WARP];
-            fused(a, b, c, &mut once);
-            let twice = apart.results([a, b, c]);
-            let values = |lane: usize| [once, twice].map(|lanes| (apart.value)(lanes[lane]));
-            if let Some(lane) = lanes(mask).find(|&lane| differ_in_class(values(lane))) {
-                let [once, twice] = values(lane);
+            let [once, twice] = once_and_twice(fused, &apart, [a, b, c]);
+            if let Some(lane) = lanes(mask).find(|&lane| differ_in_class(once[lane], twice[lane])) {
+                let (once, twice) = (once[lane], twice[lane]);
                 let what = format!("a sum fused with its product is {once:?}, but {twice:?} if the product is rounded");
                 machine.report(warp.number, stop(Kind::Arithmetic, inst, 1 << lane, what));
             }
@@ -243,10 +291,30 @@ fn wraps(mask: u32, wrong: &mut [u8; WARP], of: impl Fn(usize) -> (bool, bool)) 
     }
 }
 
+/// Whether it holds for any lane. None is passed over, so that all are looked at together.
+fn any_lane(of: impl Fn(usize) -> bool) -> bool {
+    (0..WARP).fold(false, |any, lane| any | of(lane))
+}
+
+/// The results of a fused product and sum, and those of the two apart.
+fn once_and_twice(fused: Three, apart: &Apart, sources: [&Lanes; 3]) -> [[f64; WARP]; 2] {
+    let mut once = [0; WARP];
+    fused(sources[0], sources[1], sources[2], &mut once);
+    [(apart.values)(&once), (apart.values)(&apart.results(sources))]
+}
+
 /// True if only one is NaN, only one is infinite, or their signs differ: then a root, a logarithm or a quotient differs, too.
-fn differ_in_class(values: [f64; 2]) -> bool {
-    let class = |value: f64| (value.is_nan(), value.is_infinite(), value > 0.0, value < 0.0);
-    class(values[0]) != class(values[1])
+fn differ_in_class(once: f64, twice: f64) -> bool {
+    let class = |value: f64| {
+        let bits = [value.is_nan(), value.is_infinite(), value > 0.0, value < 0.0].map(u8::from);
+        bits[0] | bits[1] << 1 | bits[2] << 2 | bits[3] << 3
+    };
+    class(once) != class(twice)
+}
+
+/// Whether so many bytes are all zero.
+fn is_zero(value: u64, bytes: u8) -> bool {
+    value << (64 - 8 * u32::from(bytes)) == 0
 }
 
 fn product_wraps(a: u32, b: u32, c: u32) -> (bool, bool) {
@@ -268,11 +336,8 @@ fn shift_wraps(a: u32, by: u32) -> (bool, bool) {
 
 /// How a float is wrong as an integer, which holds what is not less than `least` and less than `beyond`.
 fn converted(x: f64, least: f64, beyond: f64) -> u8 {
-    match x {
-        _ if x.is_nan() => FROM_NAN,
-        _ if x.trunc() < least || x >= beyond => FROM_BEYOND,
-        _ => 0,
-    }
+    let is_beyond = (x.trunc() < least) | (x >= beyond);
+    u8::from(x.is_nan()) * FROM_NAN | u8::from(is_beyond) * FROM_BEYOND
 }
 
 /// The undefined bytes of a result.

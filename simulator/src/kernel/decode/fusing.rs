@@ -3,7 +3,7 @@
 //! vectors so. Copies and negations between the two vanish, and a guarded sum is fused, too; a guarded product is not.
 
 use super::{Decoder, Item};
-use crate::isa::{Apart, ArithmeticCheck, Three, value_of};
+use crate::isa::{Apart, ArithmeticCheck, Three, values_of};
 use crate::kernel::{Inst, Op, Register, ZERO};
 use std::any::TypeId;
 use std::collections::{HashMap, HashSet};
@@ -67,9 +67,9 @@ impl Decoder<'_> {
             vanish.extend(copies);
             let (Some(&of_product), Item::Inst(of_sum)) = (self.inst(product), &self.items[sum]) else { continue };
             let [x, y, ..] = of_product.args;
-            let arithmetic_check = match (of_product.op, of_sum.op, value_of(of)) {
-                (Op::Two(product), Op::Two(sum), Some(value)) => {
-                    ArithmeticCheck::Fused(Apart { product, sign, sum, term, value })
+            let arithmetic_check = match (of_product.op, of_sum.op, values_of(of)) {
+                (Op::Two(product), Op::Two(sum), Some(values)) => {
+                    ArithmeticCheck::Fused(Apart { product, sign, sum, term, values })
                 }
                 _ => of_sum.arithmetic_check,
             };
