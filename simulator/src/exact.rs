@@ -30,6 +30,10 @@ impl Precision {
     pub const SINGLE: Self = Self { fraction: 23, least: -149, largest: f32::MAX as f64 };
     /// IEEE binary64.
     pub const DOUBLE: Self = Self { fraction: 52, least: -1074, largest: f64::MAX };
+
+    fn is_single(self) -> bool {
+        self.fraction == Self::SINGLE.fraction
+    }
 }
 
 /// `a + b`
@@ -53,7 +57,31 @@ pub fn fused(a: f64, b: f64, c: f64, (to, rounding): (Precision, Rounding)) -> f
     if !a.is_finite() || !b.is_finite() || !c.is_finite() {
         return a.mul_add(b, c);
     }
+    let (product, sum) = (a * b, a * b + c);
+    // Of single numbers the product is exact, and so is almost every sum.
+    if to.is_single() && a.mul_add(b, -product) == 0.0 && is_sum(sum, product, c) {
+        return single(sum, rounding);
+    }
     Exact::of(a).times(Exact::of(b)).plus(Exact::of(c), rounding).round(to, rounding)
+}
+
+/// Whether the sum of two numbers is exact (Knuth, `TwoSum`), and so far from the least number that its error would not vanish.
+fn is_sum(sum: f64, a: f64, b: f64) -> bool {
+    let part = sum - a;
+    sum.abs() > 1e-100 && (a - (sum - part)) + (b - part) == 0.0
+}
+
+/// A number that is not zero, rounded to single precision.
+fn single(exact: f64, rounding: Rounding) -> f64 {
+    let nearest = exact as f32;
+    let (is_above, is_below) = (f64::from(nearest) > exact, f64::from(nearest) < exact);
+    f64::from(match rounding {
+        Rounding::Down if is_above => nearest.next_down(),
+        Rounding::Up if is_below => nearest.next_up(),
+        Rounding::Zero if is_above && exact > 0.0 => nearest.next_down(),
+        Rounding::Zero if is_below && exact < 0.0 => nearest.next_up(),
+        _ => nearest,
+    })
 }
 
 /// `a / b`
