@@ -260,3 +260,67 @@ fn pieces(layout: Layout, first: usize, lanes: usize, cells: usize) -> impl Iter
         (count > 0).then_some(piece)
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{PackedCells, Row, WARP};
+    use crate::jitter::mix;
+    use crate::lanes::lanes;
+    use crate::race::{Accessor, EarlierAccess};
+
+    const BYTES: usize = 4;
+    const CELLS: usize = 150;
+
+    /// Records an access lane by lane; returns the races.
+    fn one_by_one(cells: &mut PackedCells, row: &Row, write: bool, accessor: &Accessor) -> Vec<Option<EarlierAccess>> {
+        let starts = lanes(row.mask).map(|lane| (lane, row.start + lane * row.step));
+        starts.map(|(lane, start)| cells.access(start, row.bytes, lane, write, accessor)).collect()
+    }
+
+    /// A row that fits, an accessor and the kind of access.
+    fn any(chance: u64) -> (Row, Accessor<'static>, bool) {
+        let part = |bits: u32, count: u64| (mix(chance ^ u64::from(bits) << 40) % count) as usize;
+        let (step, lanes) = ([0, 1, 1, 1, 2, 4][part(1, 6)], [WARP, WARP, WARP, 3, 20][part(2, 5)]);
+        let room = CELLS - step * (lanes - 1);
+        let first = if part(3, 2) == 0 { 0 } else { part(4, room as u64) };
+        let mask = u32::MAX >> (WARP - lanes);
+        let row = Row { start: first * BYTES, bytes: BYTES, step: step * BYTES, mask };
+        let accessor = Accessor {
+            epoch: 1 + (chance >> 5) as u32 % 1000,
+            block: part(5, 2) as u32,
+            warp: part(6, 2) as u32,
+            phase: part(7, 2) as u32,
+            step: 0,
+            pc: part(8, 9) as u32,
+            strong: None,
+            order: None,
+        };
+        (row, accessor, step > 0 && part(9, 3) == 0)
+    }
+
+    #[test]
+    fn rows_leave_the_same_as_their_lanes() {
+        let (mut at_once, mut in_turn, mut done) = (PackedCells::default(), PackedCells::default(), 0);
+        at_once.prepare(CELLS * BYTES, BYTES);
+        in_turn.prepare(CELLS * BYTES, BYTES);
+        for chance in 0..32_000 {
+            let (row, accessor, write) = any(chance);
+            let succeeds = match row.step {
+                0 => at_once.read_one(&row, &accessor),
+                _ => at_once.access_row(&row, write, &accessor),
+            };
+            let races = one_by_one(&mut in_turn, &row, write, &accessor);
+            if succeeds {
+                done += 1;
+                assert!(races.iter().all(Option::is_none), "{chance}: {row:?} races");
+            } else {
+                assert_eq!(one_by_one(&mut at_once, &row, write, &accessor), races, "{chance}: {row:?}");
+            }
+            for number in 0..CELLS {
+                let [one, other] = [&at_once, &in_turn].map(|cells| cells.cell(number).in_launch(accessor.epoch));
+                assert_eq!(one, other, "{chance}: cell {number} after {row:?}");
+            }
+        }
+        assert!(done > 10_000, "{done} rows at once");
+    }
+}

@@ -58,7 +58,7 @@ impl Stamp {
 
     /// The stamp of the lane so many after that of this one.
     pub fn of_lane(self, lane: usize) -> Self {
-        Self(self.0 | (lane as u64) << THREAD)
+        Self(self.0 + ((lane as u64) << THREAD))
     }
 
     fn epoch(self) -> u64 {
@@ -101,7 +101,7 @@ impl At {
 }
 
 /// Who wrote a cell last, and who read it.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Cell {
     write: Stamp,
     read: Stamp,
@@ -113,6 +113,15 @@ impl Cell {
     /// The cell that was accessed by the lane so many after that of this one.
     pub fn of_lane(self, lane: usize) -> Self {
         Self { write: self.write.of_lane(lane), read: self.read.of_lane(lane), ..self }
+    }
+
+    /// What is known of it in a launch.
+    #[cfg(test)]
+    pub fn in_launch(self, epoch: u32) -> Self {
+        let is_now = |stamp: Stamp| stamp.epoch() == u64::from(epoch);
+        let (write, write_at) = if is_now(self.write) { (self.write, self.write_at) } else { Default::default() };
+        let (read, read_at) = if is_now(self.read) { (self.read, self.read_at) } else { Default::default() };
+        Self { write, read, write_at, read_at }
     }
 
     /// Whether a launch has written it.
