@@ -5,6 +5,7 @@ mod block_layout;
 mod condition;
 mod decode;
 mod names;
+mod steady;
 
 use crate::isa::{
     ArithmeticCheck, BlockBarrier, Carry, Choose, Four, Gather, Matrix, One, Scope, Space, Strength, TaintRule, Three,
@@ -200,6 +201,8 @@ pub struct Kernel {
     pub name: String,
     /// Instructions; the pc is an index. Blocks are in reverse post-order.
     pub code: Vec<Inst>,
+    /// Where the first instructions end that compute the same for all warps of a launch.
+    pub steady: usize,
     /// Registers in all.
     pub registers: usize,
     /// Registers that hold a constant.

@@ -170,20 +170,26 @@ fn prepare(warp: &mut Warp, kernel: &Kernel, launch: &Launch, workspace: u64) {
 /// Begins warp `number` of the present block.
 fn enter(warp: &mut Warp, machine: &Machine, number: usize) {
     let (kernel, launch, first) = (machine.kernel, machine.launch, (number * WARP) as u32);
-    warp.local.reset(kernel.local as usize * WARP, 0xA5, !machine.checks.initialization);
+    if kernel.local > 0 || !warp.local.data.is_empty() {
+        warp.local.reset(kernel.local as usize * WARP, 0xA5, !machine.checks.initialization);
+    }
     for &(register, special) in &kernel.specials {
-        warp.registers[register as usize] = match special {
+        let register = &mut warp.registers[register as usize];
+        match special {
             Special::Thread(axis) => {
-                std::array::from_fn(|lane| coordinates(first + lane as u32, launch.block)[axis].into())
+                for (lane, value) in register.iter_mut().enumerate() {
+                    *value = coordinates(first + lane as u32, launch.block)[axis].into();
+                }
             }
-            Special::Block(axis) => [machine.block.at[axis].into(); WARP],
-            Special::Grid => [machine.epoch.into(); WARP],
-            Special::Warp => [number as u64; WARP],
-            _ => continue,
-        };
+            Special::Block(axis) => *register = [machine.block.at[axis].into(); WARP],
+            Special::Grid => *register = [machine.epoch.into(); WARP],
+            Special::Warp => *register = [number as u64; WARP],
+            _ => {}
+        }
     }
     if let Some(frames) = kernel.frames {
         warp.registers[FRAME as usize] = [frames; WARP];
+        warp.clear_calls();
     }
     let threads = launch.threads() - first;
     warp.begin(number, if threads >= 32 { u32::MAX } else { (1 << threads) - 1 });

@@ -44,6 +44,9 @@ pub struct Warp {
     threads: u32,
     live: u32,
     taints: Taints,
+    /// The lanes for which these registers hold what the steady instructions of this launch compute, and whether that is all of them.
+    known: u32,
+    knows: bool,
     /// How many warp barriers it has passed.
     step: u32,
     copies: Copies,
@@ -89,19 +92,25 @@ enum Pause {
 }
 
 impl Warp {
-    /// Sets up the taint of registers.
+    /// Sets up the taint of registers, whose values are new.
     pub fn track(&mut self, checks: Checks) {
+        self.known = 0;
         let tracked = checks.initialization || checks.arithmetic;
         self.taints.track(if tracked { self.registers.len() } else { 0 });
+    }
+
+    /// Forgets the calls that have not ended.
+    pub fn clear_calls(&mut self) {
+        self.calls.iter_mut().for_each(Vec::clear);
     }
 
     /// Lanes of `mask` begin the kernel, as warp `number` of their block.
     pub fn begin(&mut self, number: usize, mask: u32) {
         (self.number, self.threads, self.live) = (number, mask, mask);
+        (self.knows, self.known) = (mask & !self.known == 0, self.known | mask);
         self.taints.reset();
         (self.step, self.copies, self.loop_detector) = (0, Copies::default(), LoopDetector::default());
         self.executed = 0;
-        self.calls.iter_mut().for_each(Vec::clear);
         self.fragments.clear();
         self.fragments.push(Fragment { pc: 0, mask, state: State::Ready });
     }
@@ -165,7 +174,6 @@ impl Warp {
                 taint::propagate(self, machine, pc, mask);
             }
             let registers = &mut self.registers;
-            let [first, d] = [inst.args[0], inst.d].map(|register| register as usize);
             let mut next = pc + 1;
             match inst.op {
                 Op::One(f) => one(f, registers, inst, mask),
@@ -173,11 +181,16 @@ impl Warp {
                 Op::Three(f) => three(f, registers, inst, mask),
                 Op::Four(f) => four(f, registers, inst, mask),
                 Op::Carry(f) => carry(f, registers, inst, mask),
-                Op::Enter { block, length } => machine.enter(inst, block, length, mask)?,
+                Op::Enter { block, length } => {
+                    machine.enter(inst, block, length, mask)?;
+                    if pc == 0 && self.knows {
+                        next = kernel.steady.max(next);
+                    }
+                }
                 Op::Nothing => {}
                 Op::Goto(to) => next = to as usize,
                 Op::If { to, negated, branch } => {
-                    match machine.taken(mask_of(&registers[first]), negated, branch, mask) {
+                    match machine.taken(mask_of(&registers[inst.args[0] as usize]), negated, branch, mask) {
                         0 => {}
                         taken if taken == mask => next = to as usize,
                         taken => return Ok(Pause::Split(to as usize, taken, next)),
@@ -191,26 +204,8 @@ impl Warp {
                         return Ok(Pause::Wait(State::Polls, next));
                     }
                 }
-                Op::CopyAsync { .. } | Op::CommitCopies | Op::AwaitCopies { .. } => {
-                    machine.pc = pc as u32;
-                    copies::execute(self, machine, inst, mask)?;
-                }
-                Op::Fence(scope) => access::fence(self, machine, scope, mask),
-                Op::Poll if mask & !mask_of(&registers[first]) != 0 => return Ok(Pause::Wait(State::Polls, next)),
-                Op::Poll => {}
-                Op::Param { .. } => {
-                    let value = parameters(&machine.launch.params, inst, &registers[first], mask)?;
-                    write(&mut registers[d], &value, mask);
-                }
-                Op::ActiveMask => write(&mut registers[d], &[mask.into(); WARP], mask),
-                Op::Clock => write(&mut registers[d], &[machine.time(); WARP], mask),
-                Op::Shuffle(_) | Op::Gather(_) | Op::Matrix(_) | Op::WarpBarrier | Op::Barrier(_) => {
-                    machine.pc = pc as u32;
-                    if let Some(state) = collectives::execute(self, machine, inst, mask)? {
-                        return Ok(Pause::Wait(state, pc));
-                    }
-                }
-                Op::Trap(_) | Op::Assert => return Err(system::aborted(self, machine, inst, mask)),
+                Op::Param { .. } => parameter(registers, &machine.launch.params, inst, mask)?,
+                Op::Exit => return Ok(Pause::Ended),
                 Op::Call { .. } | Op::Return => {
                     let (to, lanes) = calls::transfer(self, machine, inst, pc, mask)?;
                     if lanes != mask {
@@ -219,9 +214,11 @@ impl Warp {
                     pc = to;
                     continue;
                 }
-                Op::Allocate | Op::Free => system::heap(self, machine, inst, mask)?,
-                Op::Print => system::print(self, machine, inst, mask)?,
-                Op::Exit => return Ok(Pause::Ended),
+                _ => {
+                    if let Some(pause) = self.rarely(machine, inst, pc, mask)? {
+                        return Ok(pause);
+                    }
+                }
             }
             if next <= pc {
                 back += 1;
@@ -231,6 +228,32 @@ impl Warp {
             }
             pc = next;
         }
+    }
+
+    /// Runs an instruction of a kind that few kernels have many of. Apart from the others, so that these need not save what it changes.
+    #[inline(never)]
+    fn rarely(&mut self, machine: &mut Machine, inst: &Inst, pc: usize, mask: u32) -> Result<Option<Pause>, Stop> {
+        let registers = &mut self.registers;
+        let [first, d] = [inst.args[0], inst.d].map(|register| register as usize);
+        match inst.op {
+            Op::CopyAsync { .. } | Op::CommitCopies | Op::AwaitCopies { .. } => {
+                machine.pc = pc as u32;
+                copies::execute(self, machine, inst, mask)?;
+            }
+            Op::Fence(scope) => access::fence(self, machine, scope, mask),
+            Op::Poll if mask & !mask_of(&registers[first]) != 0 => return Ok(Some(Pause::Wait(State::Polls, pc + 1))),
+            Op::ActiveMask => write(&mut registers[d], &[mask.into(); WARP], mask),
+            Op::Clock => write(&mut registers[d], &[machine.time(); WARP], mask),
+            Op::Shuffle(_) | Op::Gather(_) | Op::Matrix(_) | Op::WarpBarrier | Op::Barrier(_) => {
+                machine.pc = pc as u32;
+                return Ok(collectives::execute(self, machine, inst, mask)?.map(|state| Pause::Wait(state, pc)));
+            }
+            Op::Trap(_) | Op::Assert => return Err(system::aborted(self, machine, inst, mask)),
+            Op::Allocate | Op::Free => system::heap(self, machine, inst, mask)?,
+            Op::Print => system::print(self, machine, inst, mask)?,
+            _ => {}
+        }
+        Ok(None)
     }
 
     /// The thread of a lane, in this block.
@@ -340,9 +363,11 @@ fn carry(f: Carry, registers: &mut [Lanes], inst: &Inst, mask: u32) {
     write(&mut registers[CARRY as usize], &carry, mask);
 }
 
-/// What lanes read of the parameters, at the addresses in `base`: all the same unless a parameter is indexed.
-fn parameters(params: &[u8], inst: &Inst, base: &Lanes, mask: u32) -> Result<Lanes, Stop> {
+/// Reads parameters, at the addresses in a register: all lanes the same unless a parameter is indexed.
+#[inline(never)]
+fn parameter(registers: &mut [Lanes], params: &[u8], inst: &Inst, mask: u32) -> Result<(), Stop> {
     let Op::Param { bytes, signed } = inst.op else { unreachable!("no parameter is read") };
+    let [base, d] = [inst.args[0], inst.d].map(|register| register as usize);
     let read = |base: u64, mask: u32| {
         let at = usize::try_from(base.wrapping_add_signed(inst.offset)).unwrap_or(usize::MAX);
         let Some(found) = at.checked_add(bytes.into()).and_then(|end| params.get(at..end)) else {
@@ -354,22 +379,26 @@ fn parameters(params: &[u8], inst: &Inst, base: &Lanes, mask: u32) -> Result<Lan
         Ok(extend(u64::from_le_bytes(wide), bytes, signed))
     };
     if inst.args[0] == ZERO {
-        return Ok([read(0, mask)?; WARP]);
+        write(&mut registers[d], &[read(0, mask)?; WARP], mask);
+        return Ok(());
     }
     let mut values = [0; WARP];
     for lane in lanes(mask) {
-        values[lane] = read(base[lane], 1 << lane)?;
+        values[lane] = read(registers[base][lane], 1 << lane)?;
     }
-    Ok(values)
+    write(&mut registers[d], &values, mask);
+    Ok(())
 }
 
 /// Computes a register that may also be a source, and writes the lanes of `mask`.
+#[inline(never)]
 fn blend(registers: &mut [Lanes], d: usize, mask: u32, compute: impl FnOnce(&[Lanes], &mut Lanes)) {
     let mut value = [0; WARP];
     compute(registers, &mut value);
     write(&mut registers[d], &value, mask);
 }
 
+#[inline(never)]
 fn write(register: &mut Lanes, value: &Lanes, mask: u32) {
     if mask == u32::MAX {
         *register = *value;

@@ -350,6 +350,7 @@ impl<'a> Decoder<'a> {
         Ok(Kernel {
             name: name.to_string(),
             code,
+            steady: 0,
             registers: self.names.count(),
             constants: self.names.constants(),
             specials: self.names.specials().to_vec(),
