@@ -336,8 +336,8 @@ fn shift_wraps(a: u32, by: u32) -> (bool, bool) {
 
 /// How a float is wrong as an integer, which holds what is not less than `least` and less than `beyond`.
 fn converted(x: f64, least: f64, beyond: f64) -> u8 {
-    let is_beyond = (x.trunc() < least) | (x >= beyond);
-    u8::from(x.is_nan()) * FROM_NAN | u8::from(is_beyond) * FROM_BEYOND
+    let is_beyond = u8::from(x.trunc() < least) | u8::from(x >= beyond);
+    u8::from(x.is_nan()) * FROM_NAN + is_beyond * FROM_BEYOND
 }
 
 /// The undefined bytes of a result.
