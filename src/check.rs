@@ -14,7 +14,7 @@ use anyhow::{Context, ensure};
 use crate::case::Case;
 use crate::device::Device;
 use crate::examine::{Original, Patience, examine};
-use crate::exec::{Executor, OwnWorker, WorkerSpec, own_worker, serve_if_asked};
+use crate::exec::{Executor, OwnWorker, WorkerSpec, own_devices, serve_if_asked};
 use crate::generate::{Mode, drawn, sample};
 use crate::ops::{Op, beside, own};
 use crate::oracle::{Evidence, Kind, Signature, Verdict, Violation, judge};
@@ -145,7 +145,7 @@ impl Check {
             op: op.name,
         };
         let spec = WorkerSpec { own: Some(own), ..WorkerSpec::default() };
-        let executor = Executor::start(&own_worker::devices(), &spec)?;
+        let executor = Executor::start(&own_devices(), &spec)?;
         Ok(Self { op, executor })
     }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::Counts;
 use crate::device::Device;
-use crate::exec::own_worker::is_watched;
+use crate::exec::is_watched;
 use crate::ops::Op;
 use crate::oracle::Signature;
 use crate::program::{ProgramOptions, outputs, program};

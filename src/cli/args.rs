@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use crate::device::{Device, Selection};
 use crate::exec::gpu_count::gpus;
-use crate::exec::{DeviceBehaviour, Limits, WorkerSpec};
+use crate::exec::{DeviceBehaviour, Limits, WorkerSpec, default_devices};
 
 pub use candle::{CandleArg, candle_under_test, check_lacking, present};
 pub use filter::{Chosen, ChosenFindings};
@@ -49,7 +49,7 @@ pub struct DevicesArg {
 impl DevicesArg {
     /// The devices that were named, or else the default ones.
     pub fn all(&self) -> anyhow::Result<Vec<Device>> {
-        if self.devices.is_empty() { Ok(crate::exec::environment::default_devices()) } else { self.named() }
+        if self.devices.is_empty() { Ok(default_devices()) } else { self.named() }
     }
 
     /// The devices that were named, each once.

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use super::StoreArg;
 use crate::device::Device;
-use crate::exec::Build;
-use crate::exec::environment::{command, default_devices};
+use crate::exec::environment::command;
+use crate::exec::{Build, default_devices};
 use crate::exit_code::Exit;
 use crate::ops::{Op, own};
 

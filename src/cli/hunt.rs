@@ -15,8 +15,7 @@ use super::{
 };
 use crate::console::Console;
 use crate::device::Device;
-use crate::exec::WorkerSpec;
-use crate::exec::environment::default_devices;
+use crate::exec::{WorkerSpec, default_devices};
 use crate::exit_code::Exit;
 use crate::generate::Mode;
 use crate::hunt::{Event, Plan, SetUp, Shard, hunt};

@@ -4,7 +4,7 @@ use super::KnownArg;
 use crate::causes::{RootCause, Sighting, cause_of};
 use crate::device::Device;
 use crate::examine::{Examined, Patience, examine};
-use crate::exec::{Executor, Limits, environment};
+use crate::exec::{Executor, Limits, default_devices};
 use crate::ops;
 use crate::oracle::Evidence;
 use crate::program::{Test, test};
@@ -20,7 +20,7 @@ pub struct KeptTests<'a> {
 impl<'a> KeptTests<'a> {
     /// Starts a worker for each device that is built.
     pub fn start(causes: &'a [RootCause], known: &KnownArg) -> anyhow::Result<Self> {
-        let executor = Executor::start(&environment::default_devices(), &Limits::default().into())?;
+        let executor = Executor::start(&default_devices(), &Limits::default().into())?;
         Ok(Self { causes, regressions: known.regressions()?, executor })
     }
 

@@ -4,9 +4,8 @@ use std::process::ExitCode;
 
 use super::{Cli, UsageError, run};
 use crate::console::complain;
-use crate::exec::own_worker::{self, serve_if_asked};
 use crate::exec::sanitizer::{Silent, Unusable};
-use crate::exec::{DeviceLost, Missing, UnusableDevice, on_own_stack};
+use crate::exec::{DeviceLost, Missing, OwnWorker, UnusableDevice, on_own_stack, serve_if_asked};
 use crate::exit_code::Exit;
 use crate::ops::{Op, own};
 use crate::{candles, kernels};
@@ -14,7 +13,7 @@ use crate::{candles, kernels};
 /// The command line for `ops` in place of the catalog: the program is also the worker that runs them. Called by [`main!`](crate::main).
 pub fn of_ops(ops: &[&'static Op]) -> ExitCode {
     own::bring(ops);
-    serve_if_asked(own_worker::ALL);
+    serve_if_asked(OwnWorker::ALL);
     main()
 }
 

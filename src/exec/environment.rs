@@ -8,9 +8,8 @@ use anyhow::{Context, bail};
 use rustix::process::{Signal, set_parent_process_death_signal};
 
 use super::named_path::{Missing, path_from};
-use super::{Build, CandleUnderTest, DeviceBehaviour, WorkerSpec, gpu, own_worker};
+use super::{Build, CandleUnderTest, DeviceBehaviour, WorkerSpec, gpu};
 use crate::device::Device;
-use crate::ops::own;
 
 /// The command that builds the worker with the mutants of the host code, for all devices, and lists these.
 pub const BUILD_MUTATED: &str = "cargo xtask host-mutants";
@@ -184,17 +183,6 @@ pub const REPORTS: &str = "SNUFFER_SIM_REPORTS";
 /// Whether this machine has a GPU.
 pub fn has_gpu() -> bool {
     gpu::is_there()
-}
-
-/// The default devices: `cpu`, and the GPU or else the simulated device, if the worker for it is built. A program that brings ops of its
-/// own has [devices of its own](own_worker::devices), too.
-pub fn default_devices() -> Vec<Device> {
-    if own::brought().is_some() {
-        return own_worker::devices();
-    }
-    let other = if has_gpu() { Device::Cuda(0) } else { Device::Sim(0) };
-    let ready = command(other, Build::Checked).is_ok();
-    std::iter::once(Device::Cpu).chain(ready.then_some(other)).collect()
 }
 
 /// The path of the worker's executable: the value of its variable, or else next to this executable.

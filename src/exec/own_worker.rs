@@ -5,36 +5,9 @@ use std::process::{Command, ExitCode};
 
 use super::{OwnWorker, environment, worker};
 use crate::device::Device;
-use crate::ops::own;
 
 /// The variable that makes a process serve: the name of the op, the device, the journal and the limit of memory, a line each.
 const SERVES: &str = "SNUFFER_SERVES";
-
-/// In place of an op's name: the program serves all ops that it brings.
-pub const ALL: &str = "*";
-
-/// The worker for the ops that this program brings, if it brings some.
-pub fn of_this_program() -> Option<OwnWorker> {
-    own::brought()?;
-    Some(OwnWorker { program: std::env::current_exe().ok()?, args: Vec::new(), op: ALL })
-}
-
-/// The devices on which this program runs its own ops: the CPU, and the one that candle's CUDA backend finds, if the program has that.
-pub fn devices() -> Vec<Device> {
-    let cuda = if !cfg!(feature = "cuda") {
-        None
-    } else if is_watched() {
-        Some(Device::Sim(0))
-    } else {
-        environment::has_gpu().then_some(Device::Cuda(0))
-    };
-    std::iter::once(Device::Cpu).chain(cuda).collect()
-}
-
-/// True if `cargo snuffer` runs this program, on the simulated device.
-pub fn is_watched() -> bool {
-    std::env::var_os("SNUFFER_SESSION").is_some()
-}
 
 /// The command that starts this program as a worker of `device`.
 pub fn command(own: &OwnWorker, device: Device, journal: &Path, memory_mib: u64) -> Command {

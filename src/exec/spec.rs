@@ -1,11 +1,10 @@
 //! What to start a worker with: its build of candle, what its device loads and how it behaves, and how much a case may use.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{CandleUnderTest, EditedKernels, Sanitizer, own_worker};
+use super::{CandleUnderTest, EditedKernels, OwnWorker, Sanitizer};
 use crate::case::Case;
 
 /// Which build of candle a worker has.
@@ -44,23 +43,12 @@ pub struct WorkerSpec {
     pub variables: Vec<Variable>,
 }
 
-/// A program that defines ops, and serves cases of them itself.
-#[derive(Debug, Clone)]
-pub struct OwnWorker {
-    /// The program.
-    pub program: PathBuf,
-    /// The arguments with which it comes to where it serves.
-    pub args: Vec<OsString>,
-    /// The name of the op that it serves there, or [`ALL`](own_worker::ALL).
-    pub op: &'static str,
-}
-
 impl Default for WorkerSpec {
     /// The candle that this program is linked with. A program that brings ops of its own is its own worker.
     fn default() -> Self {
         Self {
             build: Build::default(),
-            own: own_worker::of_this_program(),
+            own: OwnWorker::of_this_program(),
             candle: None,
             kernels: None,
             limits: Limits::default(),
