@@ -29,6 +29,7 @@ mod mutate;
 mod printf;
 mod ptx;
 mod race;
+mod row;
 mod schedule;
 mod shadowed_buffer;
 mod warp;

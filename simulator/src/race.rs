@@ -10,7 +10,7 @@ mod stamp;
 
 use crate::fault::Missing;
 use crate::isa::Scope;
-use crate::shadowed_buffer::Row;
+use crate::row::Row;
 use exact::ExactCells;
 use packed::PackedCells;
 

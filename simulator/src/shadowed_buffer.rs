@@ -5,6 +5,7 @@ use crate::byte_set::ByteSet;
 use crate::bytes::Bytes;
 use crate::lanes::{Lanes, WARP, lanes};
 use crate::race::{Accessor, Cells, EarlierAccess};
+use crate::row::Row;
 
 /// Bytes, which of them were never written, and who accessed them last.
 #[derive(Debug, Default)]
@@ -44,31 +45,6 @@ pub struct Written<'a> {
     pub undefined: &'a UndefinedBytes,
     /// Whether they are what an atomic combines with the old value.
     pub updates: bool,
-}
-
-/// Values that lanes of a warp access, at the same distance from one lane to the next. They are aligned and in the buffer.
-#[derive(Debug, Clone, Copy)]
-pub struct Row {
-    /// Where the first lane's begins in the buffer.
-    pub start: usize,
-    /// The bytes of each lane's.
-    pub bytes: usize,
-    /// The bytes from one lane's to the next's: so many that they lie side by side, or a few times as many, or 0 if lanes read one value.
-    pub step: usize,
-    /// The lanes: the first ones of the warp, unless they read one value.
-    pub mask: u32,
-}
-
-impl Row {
-    /// How many lanes there are.
-    pub fn lanes(&self) -> usize {
-        self.mask.count_ones() as usize
-    }
-
-    /// From the first byte to the last.
-    pub fn length(&self) -> usize {
-        self.step * (self.lanes() - 1) + self.bytes
-    }
 }
 
 impl ShadowedBuffer {

@@ -2,6 +2,7 @@
 //! and fragments at the same instruction merge. What instructions do is in the modules below, a family each.
 
 mod access;
+mod accessor;
 mod barrier;
 mod calls;
 mod collectives;

@@ -5,7 +5,7 @@
 use super::stamp::{At, Cell, Stamp};
 use super::{Accessor, EarlierAccess};
 use crate::lanes::WARP;
-use crate::shadowed_buffer::Row;
+use crate::row::Row;
 
 /// The most elements of a vector that a lane accesses.
 const WIDEST: usize = 4;

@@ -1,6 +1,7 @@
 //! Loads, stores and atomics of a warp. Checks each before it happens: bytes that were never written, races, and bytes outside of
 //! views.
 
+use super::accessor::{accessor, count, displaced};
 use super::taint::Taint;
 use super::{Machine, Stop, Warp, extend, loop_detection, rows, stop};
 use crate::address_space::{AddressSpace, resolve};
@@ -9,7 +10,7 @@ use crate::isa::{Scope, Space};
 use crate::kernel::{Inst, Kernel, Op, Register};
 use crate::lanes::{Lanes, WARP, lanes};
 use crate::memory::AccessError;
-use crate::race::{Accessor, EPOCHS, Order, Site};
+use crate::race::{Accessor, Order, Site};
 use crate::shadowed_buffer::{Observed, UndefinedBytes, Written};
 
 /// An access that a warp is about to make: in one space, lane by lane.
@@ -150,14 +151,6 @@ fn perform(
     }
 }
 
-/// An address plus its offset. An address of shared or local memory may be in a register of 32 bits, and wraps there.
-pub(super) fn displaced(space: Space, address: u64, offset: i64) -> u64 {
-    match u32::try_from(address) {
-        Ok(narrow) if matches!(space, Space::Shared | Space::Local) => u64::from(narrow.wrapping_add(offset as u32)),
-        _ => address.wrapping_add(offset as u64),
-    }
-}
-
 /// Checks the access that an instruction is about to make.
 fn check_access(warp: &mut Warp, machine: &mut Machine, inst: &Inst, access: WarpAccess) {
     match inst.op {
@@ -265,39 +258,6 @@ fn follow(warp: &Warp, machine: &Machine, inst: &Inst, access: WarpAccess, order
             order.writes(thread, site, strength, reads, now);
         }
     }
-}
-
-/// Counts an access. `matters`: it is one by which threads can affect each other.
-pub(super) fn count(machine: &mut Machine, inst: &Inst, matters: bool) {
-    machine.effects += u64::from(matters);
-    machine.progress += u64::from(!matches!(inst.op, Op::Load { .. }));
-}
-
-/// The accessor for the race checker; `None` in a thread's own memory, where nothing races.
-pub(super) fn accessor<'a>(
-    warp: &Warp,
-    machine: &Machine,
-    inst: &Inst,
-    space: Space,
-    order: Option<&'a Order>,
-) -> Option<Accessor<'a>> {
-    let epoch = match space {
-        Space::Global => machine.epoch,
-        // Each block has shared memory of its own.
-        Space::Shared => machine.block.number % (EPOCHS - 1) + 1,
-        _ => return None,
-    };
-    let accessor = Accessor {
-        epoch,
-        block: machine.block.number,
-        warp: warp.number as u32,
-        phase: machine.block.phase,
-        step: warp.step,
-        pc: machine.pc,
-        strong: inst.strength.map(|strength| strength.scope),
-        order,
-    };
-    Some(accessor).filter(|accessor| machine.checks.races && accessor.is_in_range())
 }
 
 fn reads(

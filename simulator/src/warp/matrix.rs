@@ -3,7 +3,8 @@
 
 mod product;
 
-use super::access::{self, displaced};
+use super::access;
+use super::accessor::displaced;
 use super::taint::{self, Taint};
 use super::{Machine, Stop, Warp, stop};
 use crate::address_space::{AddressSpace, resolve};

@@ -1,12 +1,13 @@
 //! Loads and stores whose lanes access memory side by side, or vectors side by side, or load one value: almost all do. They are checked and
 //! made at once if there is nothing to report. All others are left to the functions that look at each lane.
 
-use super::access::{accessor, count, displaced};
+use super::accessor::{accessor, count, displaced};
 use super::{Machine, Warp, extend, loop_detection, write};
 use crate::isa::Space;
 use crate::kernel::{Inst, Op};
 use crate::lanes::{Lanes, WARP};
-use crate::shadowed_buffer::{Row, ShadowedBuffer};
+use crate::row::Row;
+use crate::shadowed_buffer::ShadowedBuffer;
 
 /// Makes an access of this kind. False if it is none, or there may be something to report: then nothing has happened.
 pub fn access(warp: &mut Warp, machine: &mut Machine, inst: &Inst, mask: u32) -> bool {
