@@ -98,7 +98,7 @@ impl ByteSet {
         members.next().map(|first| (first, 1 + members.count()))
     }
 
-    /// Whether a byte of a range is in the set.
+    /// True if a byte of the range is in the set.
     pub fn any_in(&self, start: usize, bytes: usize) -> bool {
         let mut any = false;
         each_word(start, bytes, |number, mask| any |= self.word(number) & mask != 0);

@@ -65,7 +65,7 @@ pub fn fused(a: f64, b: f64, c: f64, (to, rounding): (Precision, Rounding)) -> f
     Exact::of(a).times(Exact::of(b)).plus(Exact::of(c), rounding).round(to, rounding)
 }
 
-/// Whether the sum of two numbers is exact (Knuth, `TwoSum`), and so far from the least number that its error would not vanish.
+/// True if the sum of two numbers is exact (Knuth's `TwoSum`), and large enough that an error could not underflow.
 fn is_sum(sum: f64, a: f64, b: f64) -> bool {
     let part = sum - a;
     sum.abs() > 1e-100 && (a - (sum - part)) + (b - part) == 0.0

@@ -1,5 +1,5 @@
-//! The instructions at a kernel's start that give every warp of a launch the same: they read its parameters, and compute with them. Warps
-//! that share registers run them once.
+//! The instructions at a kernel's start whose results are the same in every warp of a launch: they read parameters and compute with
+//! them. Warps that share registers run them once.
 
 use super::{FRAME, Kernel, Op, Register, Special, ZERO};
 
@@ -40,7 +40,7 @@ impl Kernel {
     }
 }
 
-/// Whether a launch fills it once.
+/// True if it has one value in a whole launch.
 fn is_steady(special: Special) -> bool {
     match special {
         Special::BlockSize(_) | Special::GridSize(_) | Special::Shared { .. } | Special::Fixed(_) => true,

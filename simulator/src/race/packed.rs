@@ -38,7 +38,7 @@ struct Segment {
     /// The first cell of each part, from which the lane makes the others. Without vectors these are the cells before the turn, as if lane 0
     /// accessed one of them, and those from there on.
     parts: [Cell; WIDEST],
-    /// Whether its cells are kept one by one instead.
+    /// True if its cells are kept one by one instead.
     apart: bool,
     /// Where they are, or were: a number in [`PackedCells::singles`], from 1. 0 is nowhere.
     single: u32,
@@ -65,7 +65,7 @@ pub struct PackedCells {
     singles: Vec<[Cell; WARP]>,
 }
 
-/// What lanes in a row access of one segment.
+/// The part of a row that lies in one segment.
 #[derive(Clone, Copy)]
 struct Piece {
     segment: usize,
@@ -76,7 +76,7 @@ struct Piece {
     /// The part that these cells belong to, and the lane of its first cell.
     part: usize,
     base: usize,
-    /// Whether they are all cells of that part.
+    /// True if they are all cells of that part.
     is_whole: bool,
 }
 
@@ -104,7 +104,7 @@ impl PackedCells {
         }
         let count = length.div_ceil(1 << self.shift);
         if count > self.count {
-            // What stands for the cells of the last segment does not stand for those that are added.
+            // The parts of the last segment do not describe the cells that are added to it.
             if !self.count.is_multiple_of(WARP) {
                 self.single(self.count / WARP);
             }
@@ -205,7 +205,7 @@ impl PackedCells {
         true
     }
 
-    /// Whether a segment keeps the cells of a piece as one. One that this launch has not accessed begins anew.
+    /// True if one cell of the segment describes all cells of the piece. A segment that this launch has not accessed takes the new layout.
     #[inline]
     fn fits(&mut self, piece: &Piece, layout: Layout, now: Stamp) -> bool {
         let segment = &mut self.segments[piece.segment];
@@ -239,7 +239,7 @@ impl PackedCells {
     }
 }
 
-/// What lanes from 0 on access of each segment of so many cells, beginning with cell `first`.
+/// A row of `lanes` that begins at cell `first`, cut at the segments. There are `cells` in all.
 fn pieces(layout: Layout, first: usize, lanes: usize, cells: usize) -> impl Iterator<Item = Piece> {
     let width = usize::from(layout.width);
     let mut lane = 0;

@@ -17,7 +17,7 @@ const STEP_BITS: u32 = 12;
 pub const EPOCHS: u32 = 1 << EPOCH_BITS;
 
 impl Accessor<'_> {
-    /// Whether a stamp can hold this access. One out of range is not checked: its numbers would wrap, and accesses that a
+    /// True if a stamp can hold this access. An access out of range is not checked: its numbers would wrap, and accesses that a
     /// barrier separates would be reported as a race.
     pub fn is_in_range(&self) -> bool {
         self.block < 1 << BLOCK_BITS
@@ -115,7 +115,7 @@ impl Cell {
         Self { write: self.write.of_lane(lane), read: self.read.of_lane(lane), ..self }
     }
 
-    /// What is known of it in a launch.
+    /// The accesses of one launch.
     #[cfg(test)]
     pub fn in_launch(self, epoch: u32) -> Self {
         let is_now = |stamp: Stamp| stamp.epoch() == u64::from(epoch);
@@ -124,12 +124,12 @@ impl Cell {
         Self { write, read, write_at, read_at }
     }
 
-    /// Whether a launch has written it.
+    /// True if the launch of `now` has written it.
     pub fn is_written(&self, now: Stamp) -> bool {
         self.write.epoch() == now.epoch()
     }
 
-    /// Whether a launch has accessed it.
+    /// True if the launch of `now` has accessed it.
     pub fn is_accessed(&self, now: Stamp) -> bool {
         self.is_written(now) || self.read.epoch() == now.epoch()
     }
@@ -174,7 +174,7 @@ fn earlier(write: bool, stamp: Stamp, at: At, now: Stamp) -> EarlierAccess {
     EarlierAccess { write, pc: at.pc(), block: stamp.block(), thread: stamp.thread(), missing }
 }
 
-/// Whether two accesses may happen at the same time: both are strong, for threads of which the other is one (PTX ISA 8.7.1,
+/// True if two accesses may happen at the same time: both are strong, for threads of which the other is one (PTX ISA 8.7.1,
 /// "morally strong").
 fn may_meet(before: Stamp, now: Stamp) -> bool {
     let in_block = (before.0 | now.0) & IN_BLOCK != 0;
