@@ -176,7 +176,7 @@ fn edited(op: &Op, mut case: Case, seed: u64) -> arbitrary::Result<Case> {
         let mut next = case.clone();
         let changed = (draw.choose(list)?.apply)(&mut next, &mut draw)?;
         op.clamp(&mut next);
-        next.mend_shared();
+        next.repair_shared();
         // An edit may leave tensors that are no longer valid.
         if changed && next != case && next.check().is_ok() {
             case = next;

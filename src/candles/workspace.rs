@@ -232,7 +232,7 @@ impl Workspace {
         Ok(Err(found))
     }
 
-    /// An error that leaving out ops does not mend.
+    /// An error that leaving out ops does not fix.
     fn fatal(&self, error: &CompileError) -> Unusable {
         let copies = format!("{}/", self.packages().display());
         let (file, _) = &error.places[0];

@@ -94,7 +94,7 @@ impl Case {
     }
 
     /// Gives each input that lies in another's buffer the values that are there, or a buffer of its own where it cannot lie there.
-    pub fn mend_shared(&mut self) {
+    pub fn repair_shared(&mut self) {
         if self.inputs.values().all(|tensor| tensor.view.of.is_none()) || self.check_tensors().is_err() {
             return;
         }

@@ -23,7 +23,7 @@ pub struct Proof {
     /// How many regressions and findings were run.
     pub run: usize,
     /// Failures of a device that every build without it has, and none with it. A limit may have come to light after it.
-    pub mends: BTreeSet<String>,
+    pub fixes: BTreeSet<String>,
     /// Failures of a device that a predicate of the cause explains, and that builds with it have as well.
     pub leaves: BTreeSet<String>,
     /// Cases that pass on a device as released and in every build without it, and fail there in every build with it.
@@ -34,7 +34,7 @@ impl fmt::Display for Proof {
     /// The number of cases, and how many of them the fix fixes, leaves or breaks.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let devices: Vec<String> = self.devices.iter().map(ToString::to_string).collect();
-        let (fixes, leaves, breaks) = (self.mends.len(), self.leaves.len(), self.breaks.len());
+        let (fixes, leaves, breaks) = (self.fixes.len(), self.leaves.len(), self.breaks.len());
         let on = devices.join(", ");
         write!(f, "of {} cases on {on}: fixes {fixes}, leaves {leaves}, breaks {breaks}", self.run)
     }
@@ -43,6 +43,6 @@ impl fmt::Display for Proof {
 impl Proof {
     /// True if the fix makes all that its cause explains pass, and breaks nothing.
     pub fn holds(&self) -> bool {
-        !self.mends.is_empty() && self.leaves.is_empty() && self.breaks.is_empty()
+        !self.fixes.is_empty() && self.leaves.is_empty() && self.breaks.is_empty()
     }
 }

@@ -242,8 +242,8 @@ impl RootCause {
     }
 
     /// True if the failure of this name passes with its fix.
-    fn mends(&self, failure: &str) -> bool {
-        self.proof.as_ref().is_some_and(|proof| proof.mends.contains(failure))
+    fn fixes(&self, failure: &str) -> bool {
+        self.proof.as_ref().is_some_and(|proof| proof.fixes.contains(failure))
     }
 }
 
@@ -259,7 +259,7 @@ pub fn cause_of<'a>(causes: &'a [RootCause], sighting: &Sighting) -> Option<&'a 
         let mut fits = cause.shown_by.iter().filter_map(|predicate| predicate.fits_case(sighting)).peekable();
         fits.peek().is_some() && !fits.any(|fits| fits)
     };
-    let passes_with_fix = |cause: &&RootCause| cause.mends(&failure) && !is_of_another(cause);
+    let passes_with_fix = |cause: &&RootCause| cause.fixes(&failure) && !is_of_another(cause);
     let proven: Vec<&RootCause> = open.iter().copied().filter(passes_with_fix).collect();
     match proven.first() {
         Some(first) => shown(proven.iter().copied(), sighting).or(Some(first)),

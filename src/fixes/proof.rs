@@ -16,7 +16,7 @@ use super::seen::{Failing, Seen};
 /// What becomes of a subject on a device with a set of fixes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Turn {
-    Mended,
+    Fixed,
     Left,
     Broken,
     Nothing,
@@ -39,7 +39,7 @@ pub fn proof(
         among: sets.iter().flat_map(Fixes::keys).collect::<BTreeSet<_>>().len(),
         devices: devices.iter().copied().collect(),
         run: subjects.len(),
-        mends: BTreeSet::new(),
+        fixes: BTreeSet::new(),
         leaves: BTreeSet::new(),
         breaks: BTreeSet::new(),
     };
@@ -58,7 +58,7 @@ pub fn proof(
         match () {
             () if has(Effect::Breaks) => proof.breaks.insert(subject.name.clone()),
             () if has(Effect::Leaves) => proof.leaves.insert(subject.name.clone()),
-            () if has(Effect::Mends) => proof.mends.insert(subject.name.clone()),
+            () if has(Effect::Fixes) => proof.fixes.insert(subject.name.clone()),
             () => false,
         };
     }
@@ -77,7 +77,7 @@ pub fn broken_together(subjects: &[Subject], proofs: &[Proof], before: &Seen, wi
 /// What a fix does to a subject on a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Effect {
-    Mends,
+    Fixes,
     Leaves,
     Breaks,
 }
@@ -88,9 +88,9 @@ fn effect(turns: &[(bool, Turn)], is_its_own: bool) -> Option<Effect> {
     let exactly_there = |turn: Turn| turns.iter().all(|(has, own)| (*own == turn) == *has);
     match () {
         () if exactly_there(Turn::Broken) => Some(Effect::Breaks),
-        // Another fix may mend its own, too.
-        () if exactly_there(Turn::Mended) || is_its_own && with(true).all(|turn| turn == Turn::Mended) => {
-            Some(Effect::Mends)
+        // Another fix may fix its own, too.
+        () if exactly_there(Turn::Fixed) || is_its_own && with(true).all(|turn| turn == Turn::Fixed) => {
+            Some(Effect::Fixes)
         }
         () if is_its_own && with(true).any(|turn| turn == Turn::Left) => Some(Effect::Leaves),
         () => None,
@@ -122,5 +122,5 @@ fn turn(
     let was_there = |other: &Signature| before.values().flatten().any(|before| before.is_alike(other));
     let is_worse = |other: &Signature| other.rank() < Rank::Limit || own.rank() == Rank::Limit;
     let remains = |other: &Signature| own.is_alike(other) || is_worse(other) && !was_there(other) && !is_another(other);
-    if new.iter().any(remains) { Turn::Left } else { Turn::Mended }
+    if new.iter().any(remains) { Turn::Left } else { Turn::Fixed }
 }

@@ -68,7 +68,7 @@ pub fn spliced(case: &Case, other: &Case, draw: &mut Draw) -> Result<Case> {
             *value = theirs.clone();
         }
     }
-    spliced.mend_shared();
+    spliced.repair_shared();
     Ok(spliced)
 }
 

@@ -28,7 +28,7 @@ pub fn shared_buffer(case: &mut Case, draw: &mut Draw) -> Result<bool> {
     }
     shared.view.of = Some(owner);
     case.inputs.insert(guest, shared);
-    case.mend_shared();
+    case.repair_shared();
     Ok(true)
 }
 

@@ -239,7 +239,7 @@ impl Variation<'_> {
                 continue;
             };
             let mut variant = self.finding.case.clone().input(name, drawn);
-            variant.mend_shared();
+            variant.repair_shared();
             variants.push((seed, variant));
         }
         self.tried(variants)

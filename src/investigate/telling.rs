@@ -104,7 +104,7 @@ impl Search<'_> {
                 let mut shape = tensor.shape.clone();
                 shape[dim] = NATURAL[0];
                 let mut candidate = case.clone().input(name, distinct(resized(tensor, shape)));
-                candidate.mend_shared();
+                candidate.repair_shared();
                 if self.fails(&candidate)? {
                     return Ok(Some(candidate));
                 }
@@ -138,7 +138,7 @@ fn sizes(op: &Op, case: &Case) -> Vec<Case> {
             shape[bad.dim] = bad.size;
             *table = resized(table, shape);
         }
-        wider.mend_shared();
+        wider.repair_shared();
         wider
     };
     NATURAL.map(with).into_iter().filter(|wider| wider != case).collect()
@@ -151,7 +151,7 @@ fn values(_: &Op, case: &Case) -> Vec<Case> {
     let one = |(name, tensor): (&String, &Tensor)| case.clone().input(name, distinct(tensor.clone()));
     let each = case.inputs.iter().map(one).collect::<Vec<_>>();
     let candidates = std::iter::once(all).chain(each).map(|mut candidate| {
-        candidate.mend_shared();
+        candidate.repair_shared();
         candidate
     });
     candidates.filter(|candidate| candidate != case).collect()

@@ -52,11 +52,11 @@ fn changes(key: &str, parts: &[Part]) -> String {
         fixed.len()
     );
     let proofs = fixed.iter().filter(|part| part.cause.is_proven()).filter_map(|part| part.cause.proof.as_ref());
-    let (proven, mended) = proofs.fold((0, 0), |(proven, mended), proof| (proven + 1, mended + proof.mends.len()));
+    let (proven, passing) = proofs.fold((0, 0), |(proven, passing), proof| (proven + 1, passing + proof.fixes.len()));
     if proven > 0 {
         let _ = write!(
             text,
-            " Proven changes: {proven}. With them, known failures that pass: {mended}; known cases that fail although they \
+            " Proven changes: {proven}. With them, known failures that pass: {passing}; known cases that fail although they \
              passed before: none."
         );
     }

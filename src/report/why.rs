@@ -36,8 +36,8 @@ impl Why<'_> {
         let _ = write!(text, "\n## A change that fixes it\n\n{}", fenced("diff", change));
         if let Some(proof) = cause.proof.as_ref().filter(|_| cause.is_proven()) {
             let devices: Vec<String> = proof.devices.iter().map(|&on| device(on)).collect();
-            let (mends, run, on) = (proof.mends.len(), proof.run, devices.join(" and "));
-            let _ = write!(text, "\nWith it, {mends} of {run} known failures pass on {on}. ");
+            let (fixes, run, on) = (proof.fixes.len(), proof.run, devices.join(" and "));
+            let _ = write!(text, "\nWith it, {fixes} of {run} known failures pass on {on}. ");
             text += "No case fails on a device where it passed before.\n";
         }
         text

@@ -180,7 +180,7 @@ impl<E, F: FnMut(&Case) -> Result<Option<bool>, E>> Minimizer<F> {
 
     /// Whether `candidate` is simpler and fails in the same way. Then it takes the place of the case.
     fn accepts(&mut self, number: usize, mut candidate: Case) -> Result<bool, Stop<E>> {
-        candidate.mend_shared();
+        candidate.repair_shared();
         let complexity = candidate.complexity();
         if complexity >= self.complexity || candidate.check().is_err() || !self.tried.insert(candidate.clone()) {
             return Ok(false);

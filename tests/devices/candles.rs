@@ -20,7 +20,7 @@ use crate::place;
 use crate::plan::{Test, tests};
 
 pub const TESTS: &[Test] = tests![
-    Once: a_patch_is_found_and_the_release_does_not_show_it, with_all_fixes_what_they_mend_passes_on_the_cpu;
+    Once: a_patch_is_found_and_the_release_does_not_show_it, with_all_fixes_what_they_fix_passes_on_the_cpu;
     Simulated: with_cudnn_convolutions_fail_in_ways_of_their_own
 ];
 
@@ -100,7 +100,7 @@ fn a_patch_is_found_and_the_release_does_not_show_it() {
     assert_eq!(code(&kept), 0, "{}{}", text(&kept.stdout), text(&kept.stderr));
 }
 
-fn with_all_fixes_what_they_mend_passes_on_the_cpu() {
+fn with_all_fixes_what_they_fix_passes_on_the_cpu() {
     let device = Device::Cpu;
     let candle = prepare("fixes", &[device], None).expect("candle with all fixes is built");
     let subject = |(_, kept): (String, Regression)| {
@@ -120,9 +120,9 @@ fn with_all_fixes_what_they_mend_passes_on_the_cpu() {
     assert_eq!(ran, subjects.len());
     assert_eq!(observe(), (seen.clone(), 0), "what was seen is kept, and nothing runs twice");
     let causes = RootCause::own().expect("causes");
-    let (mut mended, mut left) = (0, Vec::new());
+    let (mut fixed, mut left) = (0, Vec::new());
     for (Subject { name, kept, .. }, seen) in subjects.iter().zip(seen) {
-        let fixed_here = |proof: &Proof| proof.devices.contains(&device) && proof.mends.contains(name);
+        let fixed_here = |proof: &Proof| proof.devices.contains(&device) && proof.fixes.contains(name);
         if !causes.iter().filter_map(|cause| cause.proof.as_ref()).any(fixed_here) {
             continue;
         }
@@ -130,11 +130,11 @@ fn with_all_fixes_what_they_mend_passes_on_the_cpu() {
         if seen.get(&device).is_some_and(|now| now.iter().any(|other| own.is_alike(other))) {
             left.push(name);
         } else {
-            mended += 1;
+            fixed += 1;
         }
     }
     assert!(left.is_empty(), "proofs say that these pass: {left:?}");
-    assert!(mended >= 80, "only {mended} regressions are mended");
+    assert!(fixed >= 80, "only {fixed} regressions are fixed");
 }
 
 /// The gradient of a strided Conv1d, and sums of f16. Without cuDNN the first is wrong in other places, and the second right.

@@ -52,8 +52,8 @@ fn a_proven_fix_decides_before_a_predicate_does() {
     let proven = causes.iter().find_map(|cause| cause.proof.clone()).expect("a proof");
     causes.retain(|cause| cause.name != "chunk-into-0-parts-divides-by-0");
     assert_eq!(name(&causes), None);
-    let mends = [sighting.signature.slug()].into();
-    causes[3].proof = Some(snuffer::causes::Proof { mends, ..proven });
+    let fixes = [sighting.signature.slug()].into();
+    causes[3].proof = Some(snuffer::causes::Proof { fixes, ..proven });
     assert_eq!(name(&causes), Some(causes[3].name.clone()));
 }
 
@@ -161,13 +161,13 @@ fn document() -> String {
     }
     let fixes = bugs.iter().filter(|cause| cause.fix.is_some()).count();
     let proven: Vec<&&RootCause> = bugs.iter().filter(|cause| cause.is_proven()).collect();
-    let mended: usize = proven.iter().filter_map(|cause| cause.proof.as_ref()).map(|proof| proof.mends.len()).sum();
+    let passing: usize = proven.iter().filter_map(|cause| cause.proof.as_ref()).map(|proof| proof.fixes.len()).sum();
     let all: usize = causes.iter().map(explained).sum();
     format!(
         "# Causes\n\nMade from `corpora/causes` by `UPDATE_DOCS=1 cargo test --test it causes`. `snuffer causes NAME` shows a cause with its \
          fix\nas a diff, and `snuffer report THEME` writes an issue about a theme. [CONTRIBUTING.md](../CONTRIBUTING.md#write-a-cause-and-its-fix)\nsays \
          how to write one.\n\n{} bugs in {} themes, and {} things that are no bugs, explain {all} regressions. {fixes} bugs have a fix, and {} \
-         fixes are\nproven: {mended} failures pass with them that fail without, no failure of their causes is left, and no known failure\n\
+         fixes are\nproven: {passing} failures pass with them that fail without, no failure of their causes is left, and no known failure\n\
          appears on another device. Those come first that hit most people: rank, times how ordinary the calls are that\nmeet the bug, times \
          the models of candle-transformers whose source calls the function (`cargo xtask models`).\n{text}",
         bugs.len(),
@@ -184,7 +184,7 @@ const HEAD: &str =
 fn row(cause: &RootCause, regressions: usize) -> String {
     let fixes = match (&cause.proof, &cause.fix) {
         (_, None) => String::new(),
-        (Some(proof), _) if proof.holds() => proof.mends.len().to_string(),
+        (Some(proof), _) if proof.holds() => proof.fixes.len().to_string(),
         _ => "unproven".to_string(),
     };
     let since = cause.since.as_ref().map_or_else(String::new, Since::short);

@@ -129,7 +129,7 @@ fn stored(sites: &[&str]) -> (tempfile::TempDir, Vec<Finding>) {
 fn triage_asks_what_to_do_with_each_new_finding() {
     let (folder, findings) = stored(&["a", "b", "c", "d", "e"]);
     // Kept with a title; filed with a link; muted with a reason; not muted for lack of a reason; skipped.
-    let typed = "k\nIt hangs\nf\nhttps://example.org/1\n\nm\nwontfix\ntoo slow to mend\n\nm\nflaky\n\nwhat?\ns\n";
+    let typed = "k\nIt hangs\nf\nhttps://example.org/1\n\nm\nwontfix\ntoo slow to fix\n\nm\nflaky\n\nwhat?\ns\n";
     let (code, printed) = snuffer(folder.path(), &["triage"], typed);
     assert_eq!(code, Some(0), "{printed}");
     assert!(printed.contains("without a reason it stays new") && printed.contains("2 new findings left"), "{printed}");
@@ -140,7 +140,7 @@ fn triage_asks_what_to_do_with_each_new_finding() {
     let [(_, second), (_, third), (_, first)] = &kept[..] else { panic!("{kept:?}") };
     assert_eq!((first.status, first.title.as_str()), (Status::Open, "It hangs"));
     assert_eq!((second.status, second.upstream.as_deref()), (Status::Filed, Some("https://example.org/1")));
-    assert_eq!((third.status, third.reason.as_deref()), (Status::Wontfix, Some("too slow to mend")));
+    assert_eq!((third.status, third.reason.as_deref()), (Status::Wontfix, Some("too slow to fix")));
     assert_eq!(third.signature.as_ref(), Some(&findings[2].signature));
     // The decisions are known from now on.
     let (_, listed) = snuffer(folder.path(), &["findings", "list", "--new"], "");

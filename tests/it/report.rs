@@ -327,7 +327,7 @@ fn the_report_of_a_theme_counts_tests_and_proofs() {
     let with = |cause| Part { cause, test: None, change: Some("-old\n+new\n".to_string()) };
     let (name, about) = themes.iter().next().expect("a theme");
     let said = theme(name, about, &[with(proven), with(unproven)]);
-    let passing = proven.proof.as_ref().expect("a proof").mends.len();
+    let passing = proven.proof.as_ref().expect("a proof").fixes.len();
     for part in [
         "Causes with a change below: 2; with a test for it: 0.".to_string(),
         format!("Proven changes: 1. With them, known failures that pass: {passing};"),

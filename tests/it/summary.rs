@@ -80,7 +80,7 @@ fn findings_are_grouped_by_cause_and_a_regression_explains_those_like_it() {
     assert_eq!((found.findings, found.known), (all.len(), 6));
     assert_eq!(found.ranks.values().copied().collect::<Vec<_>>(), [1, 7, 5, 1, 1, 0]);
     let causes: Vec<(&str, usize)> = found.causes.iter().map(|group| (group.cause.as_str(), group.findings)).collect();
-    // One has a root cause, whose fix was seen to mend a failure of this name.
+    // One has a root cause, whose fix was seen to fix a failure of this name.
     let root = "norm of f16 is infinite above 256 and 0 below 0.00017";
     let function = "in where_f32 (candle-kernels/src/ternary.cu)";
     assert_eq!(causes, [(root, 1), ("sum is wrong", 1), (function, 4)], "the worse first");

@@ -24,14 +24,13 @@ fn sound_tests_end_with_0() {
 fn a_passing_test_that_faults_fails_the_run() {
     let folder = tempfile::tempdir().expect("a folder");
     let known = folder.path().join("known.toml");
-    let entry = |kernel: &str| {
-        format!("[[suppress]]\nkind = 'out of bounds'\nkernel = '{kernel}'\nreason = 'is mended soon'\n")
-    };
+    let entry =
+        |kernel: &str| format!("[[suppress]]\nkind = 'out of bounds'\nkernel = '{kernel}'\nreason = 'is fixed soon'\n");
     let known_path = known.to_str().expect("text");
     for (options, kernel, expected, says) in [
         (&[][..], "pick", 2, "fault: out of bounds in pick"),
         (&["--fail-on", "never"], "pick", 0, "fault: out of bounds in pick"),
-        (&["--suppress", known_path], "pi*", 0, "suppressed fault: out of bounds in pick: is mended soon"),
+        (&["--suppress", known_path], "pi*", 0, "suppressed fault: out of bounds in pick: is fixed soon"),
         (&["--suppress", known_path], "another", 2, "fault: out of bounds in pick"),
     ] {
         fs::write(&known, entry(kernel)).expect("writable");
