@@ -11,12 +11,12 @@ use snuffer::tensor::{DType, Tensor, Value};
 const BYTES: &[u8] = b" []{}=\"'.,-+eE0123456789naif#\n\x00";
 
 #[test]
-fn a_million_mutated_texts_are_refused_or_kept_whole() {
+fn a_hundred_thousand_mutated_texts_are_rejected_or_kept_whole() {
     let mut rng = Pcg64Mcg::seed_from_u64(7);
     let texts: Vec<Vec<u8>> =
         (0..200).map(|index| Sample::nth(ops::ALL, &Mode::ALL, 3, index).drawn.case.to_text().into_bytes()).collect();
     let (mut parsed, mut accepted) = (0, 0);
-    for round in 0..1_000_000_usize {
+    for round in 0..100_000_usize {
         let mut text = texts[round % texts.len()].clone();
         text.truncate(400);
         for _ in 0..=rng.next_u32() % 3 {
@@ -48,7 +48,7 @@ fn a_million_mutated_texts_are_refused_or_kept_whole() {
         }
     }
     assert!(
-        parsed > 10_000 && accepted > 5_000,
+        parsed > 1_000 && accepted > 500,
         "only {parsed} parsed, {accepted} accepted: the mutations are too coarse"
     );
 }

@@ -6,19 +6,23 @@ cd "$(dirname "$0")/../.."
 target=${CARGO_TARGET_DIR:-$PWD/target}
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
+# With the suite's profile and all features of its dependencies, Cargo finds what it has built for the suite.
+shared=(--config "$PWD/Cargo.toml" --features snuffer/cli-dependencies)
 failed=0
 while IFS='|' read -r crate on_cpu on_sim; do
   if [ "${1:-}" = --sim ]; then
     test -n "$on_sim" || continue
     expected=$on_sim
     command=("$target/debug/cargo-snuffer" snuffer test --features cuda)
+    own=$target/own-ops
   else
     expected=$on_cpu
-    command=(cargo test --locked)
+    command=(cargo test --locked "${shared[@]}")
+    own=$target
   fi
   folder=examples/own-ops/$crate
   rm -rf "$folder/snuffer-regressions"
-  (cd "$folder" && SNUFFER_HOME=$target CARGO_TARGET_DIR=$target/own-ops "${command[@]}") >"$log" 2>&1 && code=0 || code=$?
+  (cd "$folder" && SNUFFER_HOME=$target CARGO_TARGET_DIR=$own "${command[@]}") >"$log" 2>&1 && code=0 || code=$?
   rm -rf "$folder/snuffer-regressions"
   if [ "$expected" = passes ]; then [ "$code" = 0 ]; else [ "$code" != 0 ] && grep --quiet --fixed-strings "$expected" "$log"; fi &&
     echo "$crate: $expected" || { echo "$crate: expected \`$expected\`; got (exit code $code):"; cat "$log"; failed=1; }

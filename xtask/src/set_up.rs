@@ -207,6 +207,6 @@ pub fn step<T>(what: &str, first_time: &str, work: impl FnOnce() -> anyhow::Resu
     say(&format!("{what} ({first_time}, {SECOND_TIME})"));
     let begun = Instant::now();
     let made = work()?;
-    say(&format!("done in {:.0} s", begun.elapsed().as_secs_f64()));
+    say(&format!("{what} took {:.0} s", begun.elapsed().as_secs_f64()));
     Ok(made)
 }

@@ -52,8 +52,9 @@ impl Ground {
         let ready = set_up::everything(devices)?;
         let mut ground = Self::of(target()?.join("debug/snuffer"));
         if ready.toolkit.is_some() {
+            // Of the packages that the tests select together: Cargo finds what it has built for those.
             let mut example = cargo();
-            example.args(["build", "--locked", "-p", "snuffer-simulator-driver", "--example", "mutants"]);
+            example.args(["build", "--locked", "--workspace", "--exclude", "snuffer", "--example", "mutants"]);
             build("the program that launches mutants of PTX", "a minute on a new machine", &mut example)?;
             ground.mutants = Some(target()?.join("debug/examples/mutants"));
         }
