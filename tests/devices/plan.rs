@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Mutex;
+use std::time::{Duration, Instant};
 
 use libtest_mimic::{Failed, Trial};
 use snuffer::device::Device;
@@ -77,26 +78,37 @@ pub fn are_there_recordings() -> bool {
     Path::new(RECORDINGS).exists()
 }
 
+/// Runs a test, and says how long it took if that was long.
+fn timed(name: &str, run: impl FnOnce()) {
+    let begun = Instant::now();
+    run();
+    let took = begun.elapsed();
+    if took >= Duration::from_secs(10) {
+        eprintln!("{name} took {:.0} s", took.as_secs_f64());
+    }
+}
+
 /// A trial for each test and each device on which it runs.
 pub fn trials(files: &'static [File], machine: Machine) -> Vec<Trial> {
     let mut trials = Vec::new();
     for File { name: file, tests, .. } in files {
         for Test { name, run: kind } in *tests {
             if let Run::Once(run) = *kind {
-                trials.push(Trial::test(format!("{file}::{name}"), move || {
-                    run();
+                let name = format!("{file}::{name}");
+                trials.push(Trial::test(name.clone(), move || {
+                    timed(&name, run);
                     Ok(())
                 }));
             }
             for (device, role) in machine.devices() {
                 let Some(run) = kind.is_on(device) else { continue };
-                let on_device = move || {
+                let name = format!("{file}::{name}::{device}");
+                let trial = Trial::test(name.clone(), move || {
                     machine::open(device).map_err(Failed::from)?;
                     *RAN.lock().expect("counting does not panic").entry(device).or_default() += 1;
-                    run(device);
+                    timed(&name, || run(device));
                     Ok(())
-                };
-                let trial = Trial::test(format!("{file}::{name}::{device}"), on_device);
+                });
                 let lacks_recordings = matches!(kind, Run::Recorded(_)) && !are_there_recordings();
                 trials.push(trial.with_ignored_flag(role == Role::Excused || lacks_recordings));
             }
