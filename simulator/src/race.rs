@@ -8,11 +8,14 @@ mod order;
 mod packed;
 mod stamp;
 
+use std::ops::Range;
+
 use crate::fault::Missing;
 use crate::isa::Scope;
 use crate::row::Row;
-use exact::ExactCells;
+use exact::{ExactCells, Mark};
 use packed::PackedCells;
+use stamp::{At, Stamp};
 
 pub use clock::{Moment, ThreadId};
 pub use order::{Order, Site};
@@ -61,6 +64,37 @@ pub struct EarlierAccess {
     pub missing: Option<Missing>,
 }
 
+/// The size of cells: a power of two, as its exponent.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct CellSize(u32);
+
+impl CellSize {
+    /// That of accesses of so many bytes.
+    fn of(bytes: usize) -> Self {
+        Self(bytes.trailing_zeros())
+    }
+
+    /// How many cells of this size are a larger one.
+    fn parts_of(self, larger: Self) -> usize {
+        1 << (larger.0 - self.0)
+    }
+
+    /// How many cells so many bytes have.
+    fn count(self, length: usize) -> usize {
+        length.div_ceil(1 << self.0)
+    }
+
+    /// The cell of a byte.
+    fn cell(self, byte: usize) -> usize {
+        byte >> self.0
+    }
+
+    /// The cells of an access.
+    fn cells(self, start: usize, bytes: usize) -> Range<usize> {
+        self.cell(start)..self.count(start + bytes)
+    }
+}
+
 /// The cells of one buffer, each as large as the smallest access so far.
 #[derive(Debug, Default)]
 pub struct Cells {
@@ -81,32 +115,37 @@ impl Cells {
         if accessor.order.is_some() { self.exact.prepare(length, bytes) } else { self.packed.prepare(length, bytes) }
     }
 
-    /// Records a read; returns the write that it is not ordered after.
+    /// Records reads or writes of `bytes` bytes, by lanes and where each begins. Calls `races` with the accesses that they are not ordered
+    /// after.
     #[inline]
-    pub fn read(&mut self, start: usize, bytes: usize, lane: usize, accessor: &Accessor) -> Option<EarlierAccess> {
-        match accessor.order {
-            Some(order) => self.exact.read(start, bytes, lane, accessor, order),
-            None => self.packed.access(start, bytes, lane, false, accessor),
-        }
-    }
-
-    /// Records a write; returns the access that it is not ordered after.
-    #[inline]
-    pub fn write(&mut self, start: usize, bytes: usize, lane: usize, accessor: &Accessor) -> Option<EarlierAccess> {
-        match accessor.order {
-            Some(order) => self.exact.write(start, bytes, lane, accessor, order),
-            None => self.packed.access(start, bytes, lane, true, accessor),
-        }
-    }
-
-    /// Records what lanes access in a row, or read at one place. False if nothing was recorded, because it may be a race or the kernel has
-    /// other means of order.
-    pub fn access_row(&mut self, row: &Row, write: bool, accessor: &Accessor) -> bool {
-        accessor.order.is_none()
-            && if row.step == 0 {
-                self.packed.read_one(row, accessor)
-            } else {
-                self.packed.access_row(row, write, accessor)
+    pub fn access(
+        &mut self,
+        lanes: impl Iterator<Item = (usize, usize)>,
+        bytes: usize,
+        write: bool,
+        accessor: &Accessor,
+        mut races: impl FnMut(usize, EarlierAccess),
+    ) {
+        let mut found = |lane: usize, race: Option<EarlierAccess>| race.into_iter().for_each(|race| races(lane, race));
+        if let Some(order) = accessor.order {
+            for (lane, start) in lanes {
+                found(lane, self.exact.access(start, bytes, write, &Mark::new(accessor, lane, order), order));
             }
+        } else {
+            let (now, at) = (Stamp::new(accessor, 0), At::new(accessor));
+            for (lane, start) in lanes {
+                found(lane, self.packed.access(start, bytes, write, now.of_lane(lane), at));
+            }
+        }
+    }
+
+    /// Whether lanes may access a row, or read one value. False if it may be a race, or the kernel has other means of order.
+    pub fn permits_row(&mut self, row: &Row, write: bool, accessor: &Accessor) -> bool {
+        accessor.order.is_none() && self.packed.permits_row(row, write, accessor)
+    }
+
+    /// Records the access of a row, which is permitted.
+    pub fn record_row(&mut self, row: &Row, write: bool, accessor: &Accessor) {
+        self.packed.record_row(row, write, accessor);
     }
 }

@@ -88,8 +88,8 @@ impl ShadowedBuffer {
         observed: &mut Observed,
     ) {
         if !self.undefined.is_empty() {
-            for lane in self.valid(bytes, starts, mask) {
-                observed.undefined[lane] = self.undefined.bits_at(starts[lane] as usize, bytes);
+            for (lane, start) in valid(self.data.len(), bytes, starts, mask) {
+                observed.undefined[lane] = self.undefined.bits_at(start, bytes);
                 if observed.undefined[lane] != 0 {
                     observed.undefined_lane = observed.undefined_lane.or(Some(lane));
                 }
@@ -99,14 +99,9 @@ impl ShadowedBuffer {
         if let Some(accessor) = accessor.filter(|_| self.data.len() <= MOST_RACED) {
             let length = self.data.len();
             self.cells.prepare(length, bytes, accessor);
-            for lane in lanes(mask) {
-                let start = starts[lane] as usize;
-                if holds(length, start, bytes)
-                    && let Some(earlier) = self.cells.read(start, bytes, lane, accessor)
-                {
-                    observed.race = observed.race.or(Some((lane, earlier)));
-                }
-            }
+            self.cells.access(valid(length, bytes, starts, mask), bytes, false, accessor, |lane, earlier| {
+                observed.race = observed.race.or(Some((lane, earlier)));
+            });
         }
     }
 
@@ -121,89 +116,71 @@ impl ShadowedBuffer {
         observed: &mut Observed,
     ) {
         if !self.undefined.is_empty() || *written.undefined != [0; WARP] {
-            let length = self.data.len();
-            for lane in lanes(mask) {
-                let start = starts[lane] as usize;
-                if holds(length, start, bytes) {
-                    self.undefined.set(start, bytes, written.undefined[lane]);
-                }
+            for (lane, start) in valid(self.data.len(), bytes, starts, mask) {
+                self.undefined.set(start, bytes, written.undefined[lane]);
             }
         }
         self.check_view(bytes, starts, mask, observed);
         if let Some(accessor) = accessor.filter(|_| self.data.len() <= MOST_RACED) {
             let length = self.data.len();
             self.cells.prepare(length, bytes, accessor);
-            for lane in lanes(mask) {
-                let start = starts[lane] as usize;
-                if holds(length, start, bytes)
-                    && let Some(earlier) = self.cells.write(start, bytes, lane, accessor)
-                {
-                    let is_same =
-                        !written.updates && self.is_same(bytes, start, lane, written.values, &earlier, accessor);
-                    let race = if is_same { &mut observed.same_value } else { &mut observed.race };
-                    *race = race.or(Some((lane, earlier)));
-                }
-            }
+            self.cells.access(valid(length, bytes, starts, mask), bytes, true, accessor, |lane, earlier| {
+                let there = &self.data[starts[lane] as usize..][..bytes];
+                let is_same = !written.updates && is_same(there, lane, written.values, &earlier, accessor);
+                let race = if is_same { &mut observed.same_value } else { &mut observed.race };
+                *race = race.or(Some((lane, earlier)));
+            });
         }
     }
 
-    /// [`Self::reads`] for a row, or [`Self::writes`] of defined values. False if there may be something to report: then nothing has
-    /// changed.
-    pub fn accesses_row(&mut self, row: &Row, write: bool, accessor: Option<&Accessor>) -> bool {
-        let tracks = !self.undefined.is_empty();
-        if !self.hidden.is_empty() || !write && tracks && self.undefined.any_in(row.start, row.length()) {
+    /// Checks a row that lanes are about to read, or write with defined values. False if there may be something to report.
+    pub fn permits_row(&mut self, row: &Row, write: bool, accessor: Option<&Accessor>) -> bool {
+        let reads_undefined = !write && !self.undefined.is_empty() && self.undefined.any_in(row.start, row.length());
+        if !self.hidden.is_empty() || reads_undefined {
             return false;
         }
-        if let Some(accessor) = accessor.filter(|_| self.data.len() <= MOST_RACED) {
+        accessor.filter(|_| self.data.len() <= MOST_RACED).is_none_or(|accessor| {
             self.cells.prepare(self.data.len(), row.bytes, accessor);
-            if !self.cells.access_row(row, write, accessor) {
-                return false;
-            }
+            self.cells.permits_row(row, write, accessor)
+        })
+    }
+
+    /// Records the access of a row, which is permitted.
+    pub fn record_row(&mut self, row: &Row, write: bool, accessor: Option<&Accessor>) {
+        if let Some(accessor) = accessor.filter(|_| self.data.len() <= MOST_RACED) {
+            self.cells.record_row(row, write, accessor);
         }
-        if write && tracks {
+        if write && !self.undefined.is_empty() {
             if row.step == row.bytes {
                 self.undefined.clear(row.start, row.length());
             } else {
                 (0..row.lanes()).for_each(|lane| self.undefined.set(row.start + lane * row.step, row.bytes, 0));
             }
         }
-        true
     }
 
     /// Finds a lane that reaches outside the view.
     fn check_view(&self, bytes: usize, starts: &Lanes, mask: u32, observed: &mut Observed) {
         if !self.hidden.is_empty() && observed.outside.is_none() {
-            observed.outside =
-                self.valid(bytes, starts, mask).find(|&lane| self.hidden.bits_at(starts[lane] as usize, bytes) != 0);
+            let mut lanes = valid(self.data.len(), bytes, starts, mask);
+            observed.outside = lanes.find(|&(_, start)| self.hidden.bits_at(start, bytes) != 0).map(|(lane, _)| lane);
         }
-    }
-
-    /// Whether a write changes nothing: the memory already holds the value, or another lane writes it in this instruction.
-    /// Threads may write the same value to one place.
-    fn is_same(
-        &self,
-        bytes: usize,
-        start: usize,
-        lane: usize,
-        values: &Lanes,
-        earlier: &EarlierAccess,
-        accessor: &Accessor,
-    ) -> bool {
-        let value = values[lane].to_le_bytes();
-        let here = earlier.block == accessor.block && earlier.thread >> 5 == accessor.warp;
-        let together = earlier.write && earlier.pc == accessor.pc && here;
-        let cut = u64::MAX >> (64 - 8 * bytes);
-        let other = values[earlier.thread as usize % WARP];
-        self.data[start..start + bytes] == value[..bytes] || together && (other ^ values[lane]) & cut == 0
-    }
-
-    fn valid(&self, bytes: usize, starts: &Lanes, mask: u32) -> impl Iterator<Item = usize> {
-        let length = self.data.len();
-        lanes(mask).filter(move |&lane| holds(length, starts[lane] as usize, bytes))
     }
 }
 
-/// Whether an aligned access of this size is inside of `length` bytes.
-fn holds(length: usize, start: usize, bytes: usize) -> bool {
-    start & (bytes - 1) == 0 && start < length && bytes <= length - start
+/// Whether a write changes nothing: the memory already holds the value, or another lane writes it in this instruction. Threads may write
+/// the same value to one place.
+fn is_same(there: &[u8], lane: usize, values: &Lanes, earlier: &EarlierAccess, accessor: &Accessor) -> bool {
+    let value = values[lane].to_le_bytes();
+    let here = earlier.block == accessor.block && earlier.thread >> 5 == accessor.warp;
+    let together = earlier.write && earlier.pc == accessor.pc && here;
+    let cut = u64::MAX >> (64 - 8 * there.len());
+    let other = values[earlier.thread as usize % WARP];
+    *there == value[..there.len()] || together && (other ^ values[lane]) & cut == 0
+}
+
+/// The lanes whose accesses are aligned and inside of `length` bytes, and where they begin.
+fn valid(length: usize, bytes: usize, starts: &Lanes, mask: u32) -> impl Iterator<Item = (usize, usize)> {
+    let holds = move |start: usize| start & (bytes - 1) == 0 && start < length && bytes <= length - start;
+    lanes(mask).map(|lane| (lane, starts[lane] as usize)).filter(move |(_, start)| holds(*start))
 }

@@ -85,16 +85,22 @@ impl Memory {
         });
     }
 
-    /// The live allocation that holds these bytes, which are about to be accessed, and where in it they are. `None` also for memory that
-    /// host and device share.
+    /// The number of the live allocation that holds these bytes, and where in it they are. `None` also for memory that host and device
+    /// share.
     #[inline]
-    pub fn holder(&mut self, address: u64, length: usize, write: bool) -> Option<(&mut ShadowedBuffer, usize)> {
+    pub fn find(&self, address: u64, length: usize) -> Option<(usize, usize)> {
         let (number, start) = locate(address);
         let is_own = address >> (SLOT_BITS + NUMBER_BITS) == self.ordinal;
         let bytes = self.slots.get(number).filter(|slot| is_own && slot.live)?.buffer.data.len();
         start.checked_add(length).filter(|&end| end <= bytes)?;
+        Some((number, start))
+    }
+
+    /// The live allocation of this number, which is about to be accessed.
+    #[inline]
+    pub fn buffer(&mut self, number: usize, write: bool) -> &mut ShadowedBuffer {
         self.touch(number, write);
-        Some((&mut self.slots[number].buffer, start))
+        &mut self.slots[number].buffer
     }
 
     fn touch(&mut self, number: usize, write: bool) {

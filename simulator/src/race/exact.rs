@@ -3,7 +3,7 @@
 
 use super::clock::{Moment, ThreadId};
 use super::order::Order;
-use super::{Accessor, EarlierAccess};
+use super::{Accessor, CellSize, EarlierAccess};
 use crate::fault::Missing;
 use crate::isa::Scope;
 
@@ -12,7 +12,7 @@ const KEPT: usize = 32;
 
 /// An access.
 #[derive(Debug, Clone, Copy)]
-struct Mark {
+pub struct Mark {
     epoch: u32,
     by: ThreadId,
     at: Moment,
@@ -27,10 +27,10 @@ struct Cell {
     reads: Vec<Mark>,
 }
 
-/// The cells of one buffer, each as large as the smallest access so far.
+/// The cells of one buffer.
 #[derive(Debug, Default)]
 pub struct ExactCells {
-    shift: u32,
+    size: CellSize,
     marked: Vec<Cell>,
 }
 
@@ -42,61 +42,57 @@ impl ExactCells {
 
     /// Makes cells of at most `bytes` for `length` bytes.
     pub fn prepare(&mut self, length: usize, bytes: usize) {
-        let wanted = bytes.trailing_zeros();
+        let wanted = CellSize::of(bytes);
         if self.marked.is_empty() {
-            self.shift = wanted;
+            self.size = wanted;
         }
-        let shift = wanted.min(self.shift);
-        if shift < self.shift {
-            let parts = 1 << (self.shift - shift);
+        if wanted < self.size {
+            let parts = wanted.parts_of(self.size);
             self.marked = self.marked.drain(..).flat_map(|cell| std::iter::repeat_n(cell, parts)).collect();
-            self.shift = shift;
+            self.size = wanted;
         }
-        let count = length.div_ceil(1 << shift);
+        let count = self.size.count(length);
         if self.marked.len() < count {
             self.marked.resize(count, Cell::default());
         }
     }
 
-    /// Records a read; returns the write that it is not ordered after.
-    pub fn read(
+    /// Records an access of one lane; returns an access that it is not ordered after.
+    pub fn access(
         &mut self,
         start: usize,
         bytes: usize,
-        lane: usize,
-        accessor: &Accessor,
+        write: bool,
+        now: &Mark,
         order: &Order,
     ) -> Option<EarlierAccess> {
-        let now = Mark::new(accessor, lane, order);
         let mut race = None;
-        for cell in &mut self.marked[start >> self.shift..(start + bytes).div_ceil(1 << self.shift)] {
-            race = race.or_else(|| cell.writes.iter().find_map(|write| write.races(&now, true, order)));
-            cell.reads.retain(|read| read.epoch == now.epoch && (read.by != now.by || now.strong > read.strong));
-            keep(&mut cell.reads, now);
+        for cell in &mut self.marked[self.size.cells(start, bytes)] {
+            race = race.or_else(|| cell.race(write, now, order));
+            cell.record(write, now);
         }
         race
     }
+}
 
-    /// Records a write; returns the access that it is not ordered after.
-    pub fn write(
-        &mut self,
-        start: usize,
-        bytes: usize,
-        lane: usize,
-        accessor: &Accessor,
-        order: &Order,
-    ) -> Option<EarlierAccess> {
-        let now = Mark::new(accessor, lane, order);
-        let mut race = None;
-        for cell in &mut self.marked[start >> self.shift..(start + bytes).div_ceil(1 << self.shift)] {
-            race = race
-                .or_else(|| cell.writes.iter().find_map(|write| write.races(&now, true, order)))
-                .or_else(|| cell.reads.iter().find_map(|read| read.races(&now, false, order)));
-            cell.reads.clear();
-            cell.writes.retain(|write| write.epoch == now.epoch && write.by != now.by && write.may_meet(&now));
-            keep(&mut cell.writes, now);
+impl Cell {
+    /// The access that a read, or a write, is not ordered after.
+    fn race(&self, write: bool, now: &Mark, order: &Order) -> Option<EarlierAccess> {
+        let of_write = self.writes.iter().find_map(|write| write.races(now, true, order));
+        let of_read = || self.reads.iter().filter(|_| write).find_map(|read| read.races(now, false, order));
+        of_write.or_else(of_read)
+    }
+
+    /// Records a read, or a write.
+    fn record(&mut self, write: bool, now: &Mark) {
+        if write {
+            self.reads.clear();
+            self.writes.retain(|write| write.epoch == now.epoch && write.by != now.by && write.may_meet(now));
+            keep(&mut self.writes, *now);
+        } else {
+            self.reads.retain(|read| read.epoch == now.epoch && (read.by != now.by || now.strong > read.strong));
+            keep(&mut self.reads, *now);
         }
-        race
     }
 }
 
@@ -109,7 +105,7 @@ fn keep(marks: &mut Vec<Mark>, now: Mark) {
 }
 
 impl Mark {
-    fn new(accessor: &Accessor, lane: usize, order: &Order) -> Self {
+    pub fn new(accessor: &Accessor, lane: usize, order: &Order) -> Self {
         let by = accessor.thread(lane);
         let at = Moment { phase: accessor.phase, step: accessor.step, time: order.time(by) };
         Self { epoch: accessor.epoch, by, at, pc: accessor.pc, strong: accessor.strong }
