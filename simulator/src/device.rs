@@ -308,7 +308,7 @@ impl Device {
             self.mutated = true;
             eprintln!("snuffer-sim: mutated {what}");
         }
-        kernel.steady = kernel.find_steady();
+        kernel.analyze();
         Ok(Arc::new(kernel))
     }
 

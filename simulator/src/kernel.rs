@@ -1,11 +1,13 @@
 //! A kernel ready to run: device functions inlined, names resolved, blocks in an order in which diverged lanes meet again.
 
+mod addresses;
 mod arrays;
 mod block_layout;
 mod condition;
 mod decode;
 mod names;
 mod steady;
+mod unset;
 
 use crate::isa::{
     ArithmeticCheck, BlockBarrier, Carry, Choose, Four, Gather, Matrix, One, Scope, Space, Strength, TaintRule, Three,
@@ -203,6 +205,8 @@ pub struct Kernel {
     pub code: Vec<Inst>,
     /// Where the first instructions end that compute the same for all warps of a launch.
     pub steady: usize,
+    /// The registers that a launch clears: the others are written before they are read.
+    pub unset: Vec<Register>,
     /// Registers in all.
     pub registers: usize,
     /// Registers that hold a constant.
@@ -243,6 +247,18 @@ pub struct Kernel {
 }
 
 impl Kernel {
+    /// Finds what launches can save.
+    pub fn analyze(&mut self) {
+        self.drop_checks_without_effect();
+        self.steady = self.find_steady();
+        self.unset = self.find_unset();
+    }
+
+    /// Whether only the operands of its instructions are read and written: calls save registers, and matrices are in those of all lanes.
+    fn is_plain(&self) -> bool {
+        self.functions.is_empty() && self.lists.is_empty() && self.matrices.is_empty()
+    }
+
     /// A register that nothing uses yet.
     pub(crate) fn new_register(&mut self) -> Register {
         self.registers += 1;

@@ -139,8 +139,10 @@ fn stuck(warps: &[Warp], machine: &Machine) -> Fault {
 
 /// Sets the registers that are the same for every block.
 fn prepare(warp: &mut Warp, kernel: &Kernel, launch: &Launch, workspace: u64) {
-    warp.registers.clear();
-    warp.registers.resize(kernel.registers, [0; WARP]);
+    if warp.registers.len() < kernel.registers {
+        warp.registers.resize(kernel.registers, [0; WARP]);
+    }
+    kernel.unset.iter().for_each(|&register| warp.registers[register as usize] = [0; WARP]);
     for &(register, value) in &kernel.constants {
         warp.registers[register as usize] = [value; WARP];
     }

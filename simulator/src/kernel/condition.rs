@@ -69,6 +69,12 @@ pub struct Edge {
 }
 
 impl Edge {
+    /// The registers that tell what was compared.
+    pub fn registers(&self) -> impl Iterator<Item = Register> {
+        let of = |comparison: &Comparison| [comparison.operands[0], comparison.operands[1], comparison.result];
+        self.comparisons.iter().flat_map(of).chain([self.predicate])
+    }
+
     /// What was compared, a line each, if `lane` took this edge.
     pub fn values_compared(&self, registers: &[Lanes], lane: usize) -> Option<Vec<Note>> {
         let went = bool::of(registers[self.predicate as usize][lane]) == self.holds;

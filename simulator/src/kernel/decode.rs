@@ -351,6 +351,7 @@ impl<'a> Decoder<'a> {
             name: name.to_string(),
             code,
             steady: 0,
+            unset: Vec::new(),
             registers: self.names.count(),
             constants: self.names.constants(),
             specials: self.names.specials().to_vec(),

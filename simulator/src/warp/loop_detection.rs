@@ -53,8 +53,8 @@ pub fn jumped_back(
     mask: u32,
     count: u32,
 ) -> Result<Option<Pause>, Stop> {
-    if machine.checks.loops && warp.loop_detector.repeats((pc, mask, machine.effects), &warp.fragments, &warp.registers)
-    {
+    let registers = &warp.registers[..machine.kernel.registers];
+    if machine.checks.loops && warp.loop_detector.repeats((pc, mask, machine.effects), &warp.fragments, registers) {
         let detail = "Infinite loop detected. The warp comes back to where it was".to_string();
         return Err(stop(Kind::Loop, inst, mask, detail));
     }

@@ -30,11 +30,13 @@ pub struct Taints {
 }
 
 impl Taints {
-    /// Makes room for a kernel's registers, and clears all.
+    /// Makes room for so many registers, and clears all.
     pub fn track(&mut self, registers: usize) {
         self.reset();
-        self.registers.resize(registers, Taint::default());
-        self.marked.resize(registers, false);
+        if self.registers.len() < registers {
+            self.registers.resize(registers, Taint::default());
+            self.marked.resize(registers, false);
+        }
     }
 
     /// Clears all.
@@ -89,10 +91,10 @@ const WRAPPED_SIGNED: u8 = 8;
 /// Propagates taint through an instruction that is about to run, and reports it if it decides something.
 pub fn propagate(warp: &mut Warp, machine: &mut Machine, pc: usize, mask: u32) {
     let inst = &machine.kernel.code[pc];
-    let arithmetic_check = if machine.checks.arithmetic { inst.arithmetic_check } else { ArithmeticCheck::Nothing };
+    let check = if machine.checks.arithmetic { inst.arithmetic_check } else { ArithmeticCheck::Nothing };
     match inst.op {
         Op::One(_) | Op::Two(_) | Op::Three(_) | Op::Four(_) | Op::Carry(_) => {
-            taint_result(warp, machine, inst, pc, mask, arithmetic_check);
+            taint_result(warp, machine, Computes { inst, pc: pc as u32, mask, check });
         }
         Op::Print | Op::ActiveMask | Op::Clock => warp.taints.clear(inst.d, mask),
         Op::Param { .. } => {
@@ -119,40 +121,42 @@ pub fn propagate(warp: &mut Warp, machine: &mut Machine, pc: usize, mask: u32) {
     }
 }
 
-fn taint_result(
-    warp: &mut Warp,
-    machine: &mut Machine,
-    inst: &Inst,
-    pc: usize,
+/// An instruction that computes from registers, and is about to do so.
+#[derive(Clone, Copy)]
+struct Computes<'a> {
+    inst: &'a Inst,
+    pc: u32,
     mask: u32,
-    arithmetic_check: ArithmeticCheck,
-) {
-    let sources = match inst.op {
-        Op::One(_) => 1,
-        Op::Two(_) => 2,
-        Op::Three(_) => 3,
-        _ => 4,
-    };
-    let mut concerned = inst.args[..sources].iter().chain([&inst.d]);
+    check: ArithmeticCheck,
+}
+
+impl Computes<'_> {
+    /// How many operands it has.
+    fn sources(&self) -> usize {
+        match self.inst.op {
+            Op::One(_) => 1,
+            Op::Two(_) => 2,
+            Op::Three(_) => 3,
+            _ => 4,
+        }
+    }
+}
+
+fn taint_result(warp: &mut Warp, machine: &mut Machine, computes: Computes) {
+    let inst = computes.inst;
+    let mut concerned = inst.args[..computes.sources()].iter().chain([&inst.d]);
     let stays = !matches!(inst.op, Op::Carry(_)) && !concerned.any(|&register| warp.taints.may_have(register));
-    if !stays || may_be_wrong(warp, inst, arithmetic_check) {
-        new_taint(warp, machine, inst, pc, mask, arithmetic_check, sources);
+    if !stays || may_be_wrong(warp, inst, computes.check) {
+        new_taint(warp, machine, computes);
     }
 }
 
 /// Sets the taint of a result.
 #[inline(never)]
-fn new_taint(
-    warp: &mut Warp,
-    machine: &mut Machine,
-    inst: &Inst,
-    pc: usize,
-    mask: u32,
-    arithmetic_check: ArithmeticCheck,
-    sources: usize,
-) {
-    let args = inst.args.map(|arg| arg as usize);
-    let mut new = Taint { origin: pc as u32, ..Taint::default() };
+fn new_taint(warp: &mut Warp, machine: &mut Machine, computes: Computes) {
+    let Computes { inst, pc, mask, check } = computes;
+    let (args, sources) = (inst.args.map(|arg| arg as usize), computes.sources());
+    let mut new = Taint { origin: pc, ..Taint::default() };
     if warp.taints.any {
         let taints = args.map(|arg| &warp.taints.registers[arg]);
         undefined_bytes(inst.taint_rule, taints, sources, args.map(|arg| &warp.registers[arg]), &mut new.undefined);
@@ -163,8 +167,8 @@ fn new_taint(
             new.origin = taint.origin;
         }
     }
-    if !matches!(arithmetic_check, ArithmeticCheck::Nothing) {
-        check_arithmetic(warp, machine, inst, pc, mask, arithmetic_check, &mut new);
+    if !matches!(check, ArithmeticCheck::Nothing) {
+        check_arithmetic(warp, machine, computes, &mut new);
     }
     if warp.taints.any || new.wrong != [0; WARP] {
         warp.taints.set(inst.d, mask, &new);
@@ -197,15 +201,8 @@ fn may_be_wrong(warp: &Warp, inst: &Inst, check: ArithmeticCheck) -> bool {
 }
 
 /// Looks for mistakes in an instruction's own arithmetic.
-fn check_arithmetic(
-    warp: &Warp,
-    machine: &mut Machine,
-    inst: &Inst,
-    pc: usize,
-    mask: u32,
-    check: ArithmeticCheck,
-    new: &mut Taint,
-) {
+fn check_arithmetic(warp: &Warp, machine: &mut Machine, computes: Computes, new: &mut Taint) {
+    let Computes { inst, pc, mask, check } = computes;
     let [a, b, c] = [0, 1, 2].map(|arg| &warp.registers[inst.args[arg] as usize]);
     let before = new.wrong;
     match check {
@@ -242,7 +239,7 @@ fn check_arithmetic(
         ArithmeticCheck::Bound => new.wrong = [0; WARP],
     }
     if before == [0; WARP] && new.wrong != before {
-        new.origin = pc as u32;
+        new.origin = pc;
     }
 }
 

@@ -23,4 +23,5 @@ mod ordering;
 mod passes;
 mod pretended;
 mod print;
+mod registers;
 mod types;
