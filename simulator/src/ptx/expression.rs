@@ -46,7 +46,7 @@ impl From<bool> for Value {
     }
 }
 
-/// The binary operators, those that bind most first. An operator that begins with another's characters comes before it.
+/// The binary operators, those that bind most first.
 const LEVELS: [&[&str]; 10] = [
     &["*", "/", "%"],
     &["+", "-"],
@@ -92,24 +92,24 @@ pub fn integer(lexer: &mut Lexer) -> Result<u64, SyntaxError> {
 
 /// Operands and operators of the levels below `level`.
 fn binary(lexer: &mut Lexer, level: usize) -> Result<Value, SyntaxError> {
-    let Some(below) = level.checked_sub(1) else { return unary(lexer) };
-    let mut value = binary(lexer, below)?;
-    // `&` is not the beginning of `&&`.
-    while let Some(operator) = LEVELS[below].iter().find(|operator| {
-        let longer = LEVELS
-            .iter()
-            .copied()
-            .flatten()
-            .find(|other| other.len() > operator.len() && other.starts_with(**operator));
-        lexer.follows(operator) && !longer.is_some_and(|longer| lexer.follows(longer))
-    }) {
+    let mut value = unary(lexer)?;
+    while let Some((own, operator)) = operator(lexer).filter(|(own, _)| *own < level) {
         for _ in 0..operator.len() {
             lexer.take()?;
         }
-        let right = binary(lexer, below)?;
+        let right = binary(lexer, own)?;
         value = apply(operator, value, right).ok_or_else(|| lexer.error(format!("`{operator}` of these numbers")))?;
     }
     Ok(value)
+}
+
+/// The operator that is next, and its level: `&&`, not the `&` that it begins with.
+fn operator(lexer: &Lexer) -> Option<(usize, &'static str)> {
+    let Token::Mark(_) = lexer.peek() else { return None };
+    let of_level =
+        |(level, operators): (usize, &&'static [&'static str])| operators.iter().map(move |own| (level, *own));
+    let following = LEVELS.iter().enumerate().flat_map(of_level).filter(|(_, operator)| lexer.follows(operator));
+    following.max_by_key(|(_, operator)| operator.len())
 }
 
 fn unary(lexer: &mut Lexer) -> Result<Value, SyntaxError> {
