@@ -254,11 +254,6 @@ impl Kernel {
         self.unset = self.find_unset();
     }
 
-    /// Whether only the operands of its instructions are read and written: calls save registers, and matrices are in those of all lanes.
-    fn is_plain(&self) -> bool {
-        self.functions.is_empty() && self.lists.is_empty() && self.matrices.is_empty()
-    }
-
     /// A register that nothing uses yet.
     pub(crate) fn new_register(&mut self) -> Register {
         self.registers += 1;

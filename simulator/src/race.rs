@@ -139,13 +139,21 @@ impl Cells {
         }
     }
 
-    /// Whether lanes may access a row, or read one value. False if it may be a race, or the kernel has other means of order.
-    pub fn permits_row(&mut self, row: &Row, write: bool, accessor: &Accessor) -> bool {
-        accessor.order.is_none() && self.packed.permits_row(row, write, accessor)
-    }
-
-    /// Records the access of a row, which is permitted.
-    pub fn record_row(&mut self, row: &Row, write: bool, accessor: &Accessor) {
-        self.packed.record_row(row, write, accessor);
+    /// Records the rows of one access, if they are permitted. False if nothing was recorded, because it may be a race or the kernel has
+    /// other means of order.
+    pub fn access_rows(&mut self, rows: &[Row], write: bool, accessor: &Accessor) -> bool {
+        if accessor.order.is_some() {
+            return false;
+        }
+        if let [row] = rows {
+            return self.packed.access_row(row, write, accessor);
+        }
+        let are_permitted = rows.iter().all(|row| self.packed.permits_row(row, write, accessor));
+        if are_permitted {
+            for row in rows {
+                self.packed.record_row(row, write, accessor);
+            }
+        }
+        are_permitted
     }
 }

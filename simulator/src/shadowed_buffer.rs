@@ -133,29 +133,32 @@ impl ShadowedBuffer {
         }
     }
 
-    /// Checks a row that lanes are about to read, or write with defined values. False if there may be something to report.
-    pub fn permits_row(&mut self, row: &Row, write: bool, accessor: Option<&Accessor>) -> bool {
-        let reads_undefined = !write && !self.undefined.is_empty() && self.undefined.any_in(row.start, row.length());
-        if !self.hidden.is_empty() || reads_undefined {
+    /// Checks rows that the lanes of one access are about to read, or write with defined values, and records that they do. False if there
+    /// may be something to report: then nothing has changed.
+    pub fn accesses_rows(&mut self, rows: &[Row], write: bool, accessor: Option<&Accessor>) -> bool {
+        let reads_undefined = |row: &Row| !write && self.undefined.any_in(row.start, row.length());
+        if !self.hidden.is_empty() || !self.undefined.is_empty() && rows.iter().any(reads_undefined) {
             return false;
         }
-        accessor.filter(|_| self.data.len() <= MOST_RACED).is_none_or(|accessor| {
-            self.cells.prepare(self.data.len(), row.bytes, accessor);
-            self.cells.permits_row(row, write, accessor)
-        })
-    }
-
-    /// Records the access of a row, which is permitted.
-    pub fn record_row(&mut self, row: &Row, write: bool, accessor: Option<&Accessor>) {
         if let Some(accessor) = accessor.filter(|_| self.data.len() <= MOST_RACED) {
-            self.cells.record_row(row, write, accessor);
+            self.cells.prepare(self.data.len(), rows[0].bytes, accessor);
+            if !self.cells.access_rows(rows, write, accessor) {
+                return false;
+            }
         }
         if write && !self.undefined.is_empty() {
-            if row.step == row.bytes {
-                self.undefined.clear(row.start, row.length());
-            } else {
-                (0..row.lanes()).for_each(|lane| self.undefined.set(row.start + lane * row.step, row.bytes, 0));
+            for row in rows {
+                self.define(row);
             }
+        }
+        true
+    }
+
+    fn define(&mut self, row: &Row) {
+        if row.step == row.bytes {
+            self.undefined.clear(row.start, row.length());
+        } else {
+            (0..row.lanes()).for_each(|lane| self.undefined.set(row.start + lane * row.step, row.bytes, 0));
         }
     }
 

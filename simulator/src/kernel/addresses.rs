@@ -7,7 +7,8 @@ use crate::isa::ArithmeticCheck;
 impl Kernel {
     /// Drops the arithmetic checks of numbers that cannot become addresses.
     pub fn drop_checks_without_effect(&mut self) {
-        if !self.is_plain() {
+        // Calls and matrices move registers in other ways than by an instruction's operands.
+        if !self.functions.is_empty() || !self.lists.is_empty() || !self.matrices.is_empty() {
             return;
         }
         let becomes_address = self.becomes_address();

@@ -10,15 +10,18 @@ impl Kernel {
     /// The registers that a launch must clear: perhaps more than a thread reads before it has written them, never fewer.
     pub fn find_unset(&self) -> Vec<Register> {
         let blocks: Vec<usize> = (0..self.code.len()).filter(|&at| begins_block(&self.code[at])).collect();
-        if !self.is_plain() || blocks.len().saturating_mul(self.registers) > MOST {
+        // Calls save registers.
+        let calls = !self.functions.is_empty() || !self.lists.is_empty();
+        if calls || blocks.len().saturating_mul(self.registers) > MOST {
             return (0..self.registers as Register).collect();
         }
         let mut unset = self.live_at_start(&blocks);
         // A failed assertion tells what was compared on the way to it, whichever way that was. A shuffle reads from lanes that may have
-        // gone another way.
+        // gone another way. A vector of a matrix is in several registers.
         let compared = self.assertions.iter().flatten().flat_map(Edge::registers);
         let exchanged = self.code.iter().filter(|inst| matches!(inst.op, Op::Shuffle(_))).map(|inst| inst.args[0]);
-        compared.chain(exchanged).for_each(|register| unset[register as usize] = true);
+        let of_matrices = self.matrices.iter().flat_map(|matrix| &matrix.registers).copied();
+        compared.chain(exchanged).chain(of_matrices).for_each(|register| unset[register as usize] = true);
         (0..self.registers as Register).filter(|&register| unset[register as usize]).collect()
     }
 

@@ -49,6 +49,11 @@ impl Segment {
         &self.parts[..usize::from(self.count)]
     }
 
+    /// Whether the launch of `now` has accessed it, unless its cells are kept one by one.
+    fn is_accessed(&self, now: Stamp) -> bool {
+        self.parts().iter().any(|part| part.cell.is_accessed(now))
+    }
+
     fn cell(&self, place: usize) -> Cell {
         let width = usize::from(self.width);
         let part = match width {
@@ -136,7 +141,7 @@ impl PackedCells {
         if count > self.count {
             // The parts of the last segment do not describe the cells that are added to it.
             if !self.count.is_multiple_of(WARP) {
-                self.single(self.count / WARP);
+                self.single(self.count / WARP, None);
             }
             self.resize(count);
         }
@@ -149,7 +154,7 @@ impl PackedCells {
         *self = Self { size, ..Self::default() };
         self.resize(cells.len());
         for (number, cells) in cells.chunks(WARP).enumerate() {
-            self.single(number)[..cells.len()].copy_from_slice(cells);
+            self.single(number, None)[..cells.len()].copy_from_slice(cells);
         }
     }
 
@@ -163,16 +168,18 @@ impl PackedCells {
         if segment.apart { self.singles[segment.single as usize - 1][place] } else { segment.cell(place) }
     }
 
-    /// The cells of a segment, one by one.
+    /// The cells of a segment, one by one: those that the launch of `now` has accessed, or without it all of them.
     #[inline]
-    fn single(&mut self, number: usize) -> &mut [Cell; WARP] {
+    fn single(&mut self, number: usize, now: Option<Stamp>) -> &mut [Cell; WARP] {
         let segment = &mut self.segments[number];
         if !segment.apart {
             if segment.single == 0 {
                 self.singles.push([Cell::default(); WARP]);
                 segment.single = self.singles.len() as u32;
             }
-            self.singles[segment.single as usize - 1] = std::array::from_fn(|place| segment.cell(place));
+            let is_fresh = now.is_some_and(|now| !segment.is_accessed(now));
+            self.singles[segment.single as usize - 1] =
+                if is_fresh { [Cell::default(); WARP] } else { std::array::from_fn(|place| segment.cell(place)) };
             segment.apart = true;
         }
         &mut self.singles[segment.single as usize - 1]
@@ -183,11 +190,50 @@ impl PackedCells {
     pub fn access(&mut self, start: usize, bytes: usize, write: bool, now: Stamp, at: At) -> Option<EarlierAccess> {
         let mut race = None;
         for number in self.size.cells(start, bytes) {
-            let cell = &mut self.single(number / WARP)[number % WARP];
+            let cell = &mut self.single(number / WARP, Some(now))[number % WARP];
             race = cell.race(write, now, at).or(race);
             cell.record(write, now, at);
         }
         race
+    }
+
+    /// Records the access of a row if it is permitted, as almost all are: then its cells are looked for only once. False if nothing was
+    /// recorded.
+    pub fn access_row(&mut self, row: &Row, write: bool, accessor: &Accessor) -> bool {
+        let (now, at) = (Stamp::new(accessor, 0), At::new(accessor));
+        let mut found = std::array::from_fn(|_| (0, 0..0));
+        let Some(count) = self.find(row, now, &mut found) else {
+            let is_permitted = self.permits_row(row, write, accessor);
+            if is_permitted {
+                self.record_row(row, write, accessor);
+            }
+            return is_permitted;
+        };
+        let found = &found[..count];
+        let parts = |(segment, parts): &(usize, Range<usize>)| &self.segments[*segment].parts[parts.clone()];
+        if found.iter().flat_map(parts).any(|part| part.cell.race(write, now, at).is_some()) {
+            return false;
+        }
+        for (segment, parts) in found {
+            for part in &mut self.segments[*segment].parts[parts.clone()] {
+                part.cell.record(write, now, at);
+            }
+        }
+        true
+    }
+
+    /// The segments and the parts of them that are the cells of a row, and how many segments. `None` if there are too many, or a cell is
+    /// in no such part.
+    fn find(&mut self, row: &Row, now: Stamp, found: &mut [(usize, Range<usize>); MOST_PARTS]) -> Option<usize> {
+        if row.step == 0 || CellSize::of(row.bytes) != self.size {
+            return None;
+        }
+        let mut count = 0;
+        for piece in pieces(row, self.size, self.count) {
+            *found.get_mut(count)? = (piece.segment, self.parts_of(&piece, now)?);
+            count += 1;
+        }
+        Some(count)
     }
 
     /// Whether lanes may access a row. False if it may be a race, or the cells are too small.
@@ -214,7 +260,7 @@ impl PackedCells {
         // The lanes between the first and the last leave no trace of their own.
         let stamps = [row.mask.trailing_zeros(), row.mask.ilog2()].map(|lane| Stamp::new(accessor, lane as usize));
         for number in self.size.cells(row.start, row.bytes) {
-            let cell = &mut self.single(number / WARP)[number % WARP];
+            let cell = &mut self.single(number / WARP, Some(stamps[0]))[number % WARP];
             for now in stamps {
                 cell.record(false, now, at);
             }
@@ -228,7 +274,10 @@ impl PackedCells {
         pieces(row, self.size, self.count).all(|piece| match self.parts_of(&piece, now) {
             Some(parts) => self.segments[piece.segment].parts[parts].iter_mut().all(|part| visit(&mut part.cell, now)),
             None => {
-                let cells = self.single(piece.segment)[piece.place..].iter_mut().step_by(piece.width).take(piece.count);
+                let cells = self.single(piece.segment, Some(now))[piece.place..]
+                    .iter_mut()
+                    .step_by(piece.width)
+                    .take(piece.count);
                 cells.zip(piece.lane..).all(|(cell, lane)| visit(cell, now.of_lane(lane)))
             }
         })
@@ -247,7 +296,7 @@ impl PackedCells {
                 let is_accessed = if segment.apart {
                     self.singles[segment.single as usize - 1].iter().any(|cell| cell.is_accessed(now))
                 } else {
-                    segment.parts().iter().any(|part| part.cell.is_accessed(now))
+                    segment.is_accessed(now)
                 };
                 if is_accessed {
                     return None;
@@ -334,10 +383,18 @@ mod tests {
         in_turn.prepare(CELLS * BYTES, BYTES);
         for chance in 0..32_000 {
             let (row, accessor, write) = any(chance);
-            let is_permitted = at_once.permits_row(&row, write, &accessor);
+            // Several rows are checked first, and then recorded.
+            let is_permitted = if mix(chance).is_multiple_of(2) {
+                at_once.access_row(&row, write, &accessor)
+            } else {
+                let is_permitted = at_once.permits_row(&row, write, &accessor);
+                if is_permitted {
+                    at_once.record_row(&row, write, &accessor);
+                }
+                is_permitted
+            };
             let races = one_by_one(&mut in_turn, &row, write, &accessor);
             if is_permitted {
-                at_once.record_row(&row, write, &accessor);
                 done += 1;
                 assert!(races.iter().all(Option::is_none), "{chance}: {row:?} races");
             } else {

@@ -52,11 +52,10 @@ pub fn access(warp: &mut Warp, machine: &mut Machine, inst: &Inst, mask: u32) ->
         (Space::Global, Some(number)) => machine.memory.buffer(number, !loads),
         _ => &mut machine.block.shared,
     };
-    if !rows.iter().all(|row| buffer.permits_row(row, !loads, accessor.as_ref())) {
+    if !buffer.accesses_rows(rows, !loads, accessor.as_ref()) {
         return false;
     }
     for row in rows {
-        buffer.record_row(row, !loads, accessor.as_ref());
         let bytes = &mut buffer.data[row.start..row.start + row.length()];
         if loads {
             load(bytes, row, signed, &mut warp.registers[inst.d as usize]);
