@@ -90,3 +90,17 @@ fn a_kernel_finds_zeros_in_registers_whatever_ran_before() {
     }
     assert!(stored > 100, "{stored} kernels stored something");
 }
+
+#[test]
+fn a_lane_that_is_elsewhere_gives_zeros_to_a_shuffle() {
+    let text = format!(
+        "{HEADER}.visible .entry k(.param .u64 out) {{\n\
+         .reg .b32 %a, %b, %c, %d, %t;\n.reg .b64 %o;\n.reg .pred %p;\n\
+         mov.u32 %t, %tid.x;\nsetp.ge.u32 %p, %t, 16;\n@%p bra END;\n\
+         mov.u32 %a, 7;\nmov.u32 %b, %a;\nshfl.bfly.b32 %c, %b, 16, 31;\n\
+         ld.param.u64 %o, [out];\nmad.wide.u32 %o, %t, 4, %o;\nst.global.u32 [%o], %c;\nEND:\nret;\n}}\n"
+    );
+    let (stored, reports) = outcome(&text, None);
+    assert!(stored.iter().all(|&byte| byte == 0) && !reports.is_empty(), "{reports:?}");
+    assert_eq!((stored, reports), outcome(&text, Some(&wasteful_kernel())));
+}
