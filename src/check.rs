@@ -108,7 +108,8 @@ pub fn fuzz(op: &'static Op, bytes: &[u8]) {
     let outcome = on_cpu(&case);
     let contiguous = (!case.is_plain()).then(|| on_cpu(&case.contiguous()));
     let sibling = beside(&case, &outcome).map(|sibling| on_cpu(&sibling));
-    let seen = [Observation { contiguous, sibling, ..Observation::new(Device::Cpu, outcome) }];
+    let samples = own::samples(&case).iter().map(|sample| on_cpu(&sample.case)).collect();
+    let seen = [Observation { contiguous, sibling, samples, ..Observation::new(Device::Cpu, outcome) }];
     let verdict = judge(&Evidence::new(op, &case, &seen));
     if let Some(violation) = verdict.violations().iter().find(|violation| is_failure(violation)) {
         let signature = violation.signature(op.name);

@@ -19,6 +19,7 @@ mod kernel_warm_up;
 mod machine_memory;
 mod named_path;
 mod own_program;
+mod own_runs;
 mod own_worker;
 pub mod pool;
 mod process;
@@ -116,8 +117,9 @@ impl Executor {
         self.hellos().filter_map(known).collect()
     }
 
-    /// Runs `case` twice on every device, and once more contiguous if it has views. If the result is open, also runs its sibling. Under the short deadline, a late device
-    /// ends the observation: later devices do not run the case.
+    /// Runs `case` twice on every device, and once more contiguous if it has views. If the result is open, also runs its sibling, and
+    /// beside an op that a program defines what the definition promises. Under the short deadline, a late device ends the observation:
+    /// later devices do not run the case.
     pub fn observe(&mut self, case: &Case, deadline: Deadline) -> anyhow::Result<Vec<Observation>> {
         let baseline = (!case.is_plain() && !self.spec.only_costs).then(|| case.contiguous());
         let mut observations = Vec::with_capacity(self.workers.len());
@@ -134,13 +136,17 @@ impl Executor {
                 Some(sibling) if !self.spec.only_costs => Some(worker.run_once(&sibling)?),
                 _ => None,
             };
-            observations.push(Observation { contiguous, sibling, ..answer.on(worker.device()) });
+            let mut seen = Observation { contiguous, sibling, ..answer.on(worker.device()) };
+            if !self.spec.only_costs {
+                own_runs::add(worker, case, &mut seen)?;
+            }
+            observations.push(seen);
             if late && deadline == Deadline::Short {
                 break;
             }
         }
         let asks = observations.iter().any(|seen| seen.outcome.has_gradients());
-        if let (true, Some(op)) = (asks, ops::own::find(&case.op)) {
+        if let (true, Some(op)) = (asks && ops::own::keeps(case), ops::own::find(&case.op)) {
             observations[0].slopes = slopes::slopes(&mut self.workers[0], op, case)?;
         }
         Ok(observations)

@@ -20,11 +20,13 @@ mod layout;
 mod needs;
 mod rank;
 mod reference;
+mod samples;
 mod second;
 mod siblings;
 mod signature;
 mod site;
 mod slack;
+mod training;
 mod verdict;
 
 use std::cell::OnceCell;
@@ -172,6 +174,8 @@ pub static ORACLES: &[Oracle] = &[
     Oracle { name: OracleName::Layout, judge: layout::judge },
     Oracle { name: OracleName::Agreement, judge: agreement::judge },
     Oracle { name: OracleName::Siblings, judge: siblings::judge },
+    Oracle { name: OracleName::Samples, judge: samples::judge },
+    Oracle { name: OracleName::Training, judge: training::judge },
     Oracle { name: OracleName::Determinism, judge: determinism::judge },
     Oracle { name: OracleName::Documentation, judge: documentation::judge },
     Oracle { name: OracleName::Cost, judge: cost::judge },

@@ -285,6 +285,12 @@ pub struct Observation {
     /// The outcome of the call that candle has for the same, where the contract leaves the result open or the call is refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sibling: Option<Outcome>,
+    /// The outcomes of samples of the batch, each alone, where an op that a program defines promises that they are independent.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub samples: Vec<Outcome>,
+    /// A few steps of training from the inputs of the case, where an op that a program defines is trained.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub training: Option<Training>,
     /// Slopes of the call in `f64` by input, where an op that a program defines was asked for gradients.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub slopes: BTreeMap<String, Vec<Slope>>,
@@ -305,11 +311,23 @@ impl Observation {
             again: None,
             contiguous: None,
             sibling: None,
+            samples: Vec::new(),
+            training: None,
             slopes: BTreeMap::new(),
             device_reports: DeviceReports::default(),
             efforts: None,
         }
     }
+}
+
+/// Some steps of gradient descent from the inputs of a case.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Training {
+    /// The outcome: the losses, the gradients that were there, and the parameters, each by step.
+    pub outcome: Outcome,
+    /// The outcome of a second run, if it differs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub again: Option<Outcome>,
 }
 
 /// How much the (weighted) sum of all outputs changes with one stored element of an input, by finite differences.

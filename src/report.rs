@@ -109,6 +109,9 @@ fn details(evidence: &Evidence, shown: fn(&Outcome) -> String) -> Vec<String> {
         if let (Some(sibling), Some((other, _))) = (&seen.sibling, crate::ops::sibling(case)) {
             lines.push(format!("  {}: {}", other.name, sibling.summary()));
         }
+        for (sample, alone) in crate::ops::own::samples(case).iter().zip(&seen.samples) {
+            lines.push(format!("  sample {} alone: {}", sample.place, alone.summary()));
+        }
     }
     lines
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use super::Counts;
 use crate::device::Device;
 use crate::exec::is_watched;
-use crate::ops::Op;
+use crate::ops::{Op, own};
 use crate::oracle::Signature;
 use crate::program::{ProgramOptions, outputs, program};
 use crate::report::sentence;
@@ -23,6 +23,9 @@ pub fn report(op: &Op, finding: &Finding, others: &[(&Signature, &str)], kept: O
         if let Some(sibling) = &seen.sibling {
             let name = crate::ops::sibling(&finding.case).map_or("the same", |(sibling, _)| sibling.name);
             let _ = writeln!(text, "  {:<6} {} ({name})", "", sibling.summary());
+        }
+        for (sample, alone) in own::samples(&finding.case).iter().zip(&seen.samples) {
+            let _ = writeln!(text, "  {:<6} {} (sample {} alone)", "", alone.summary(), sample.place);
         }
     }
     // The weights of a module have names that no variable can have.

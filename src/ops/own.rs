@@ -1,13 +1,18 @@
 //! Ops that a program defines for itself, beside the catalog: its own losses, layers and kernels.
 
+mod batch;
 mod definition;
 mod shape;
+mod training;
 
 use std::sync::{OnceLock, PoisonError, RwLock};
 
+use candle_core::Result;
+
+pub use batch::Sample;
 pub use definition::{Definition, IntoOutputs, define};
 
-use super::Op;
+use super::{Call, Op};
 use crate::case::{Backward, Case};
 use crate::tensor::{DType, Tensor};
 
@@ -19,6 +24,11 @@ static BROUGHT: OnceLock<Vec<&Op>> = OnceLock::new();
 
 /// The end of the name of an op that is the reference of another one.
 const REFERENCE: &str = ".reference";
+/// The end of the name of an op that trains another one.
+const TRAINING: &str = ".training";
+
+/// A call of candle.
+type Function = dyn Fn(&Call) -> Result<Vec<candle_core::Tensor>> + Sync;
 
 /// Adds an op to those of this process.
 fn add(definition: &'static Definition, op: &'static Op) {
@@ -56,10 +66,31 @@ pub fn has_a_caller(case: &Case) -> bool {
     defined(&case.op).is_none_or(|(definition, _)| definition.has_a_caller(case))
 }
 
+/// True if `case` keeps to the definition of its op, such as the ranges of its floats. Beyond it nothing is promised of a value.
+pub fn keeps(case: &Case) -> bool {
+    defined(&case.op).is_some_and(|(definition, _)| definition.kept(case).is_some())
+}
+
 /// The case of the reference that the definition of an op has.
 pub fn of_reference(case: &Case) -> Option<Case> {
     let reference = find(&format!("{}{REFERENCE}", case.op))?;
     Some(Case { op: reference.name.to_string(), ..in_f64(case) })
+}
+
+/// Some samples of `case`, if its definition says that it is a batch of samples that do not depend on each other.
+pub fn samples(case: &Case) -> Vec<Sample> {
+    defined(&case.op).map_or_else(Vec::new, |(definition, _)| definition.samples(case))
+}
+
+/// The case that trains from the inputs of `case`, if its definition says so and the case keeps to it.
+pub fn of_training(case: &Case) -> Option<Case> {
+    let training = find(&format!("{}{TRAINING}", case.op))?;
+    keeps(case).then(|| Case { op: training.name.to_string(), backward: Backward::None, ..case.contiguous() })
+}
+
+/// The inputs that the training of an op changes, in the order of the outputs of [`of_training`].
+pub fn parameters(op: &str) -> Vec<&'static str> {
+    defined(op).map_or_else(Vec::new, |(definition, _)| definition.parameters().collect())
 }
 
 /// The same call with all floats as `f64`, which holds each of them exactly, and without gradients.

@@ -34,7 +34,7 @@ pub enum Same {
 pub fn sibling(case: &Case) -> Option<(&'static Sibling, Case)> {
     let of = |sibling: &&Sibling| sibling.of.contains(&case.op.as_str());
     let call = |sibling: &'static Sibling| Some((sibling, Case { backward: Backward::None, ..(sibling.call)(case)? }));
-    let of_own: &[Sibling] = if own::find(&case.op).is_some() { &OF_OWN } else { &[] };
+    let of_own: &[Sibling] = if own::keeps(case) { &OF_OWN } else { &[] };
     SIBLINGS.iter().filter(of).chain(of_own).find_map(call)
 }
 

@@ -41,6 +41,8 @@ oracles! {
     Layout = "layout",
     Agreement = "agreement",
     Siblings = "siblings",
+    Samples = "samples",
+    Training = "training",
     Determinism = "determinism",
     Documentation = "documentation",
     Cost = "cost",

@@ -122,7 +122,9 @@ impl Site {
     fn known(oracle: OracleName, kind: &Kind, text: &str) -> Option<Self> {
         let variant = || (!text.is_empty()).then(|| Self::Variant(text.to_string()));
         match (oracle, kind) {
-            (OracleName::Reference | OracleName::Gradient, Kind::WrongValue) => Some(Self::Needs(Needs::parse(text))),
+            (OracleName::Reference | OracleName::Gradient | OracleName::Training, Kind::WrongValue) => {
+                Some(Self::Needs(Needs::parse(text)))
+            }
             (OracleName::SecondDerivative, Kind::WrongValue) => {
                 let (of, by) = text.split_once(BY)?;
                 Some(Self::SecondDerivative { of: of.to_string(), by: by.to_string() })
@@ -143,7 +145,7 @@ impl Site {
             (OracleName::Agreement, Kind::OnlyOneAccepts) if text == DTYPE_OF_ONE_DEVICE => {
                 Some(Self::DTypeOfOneDevice)
             }
-            (OracleName::Contract, Kind::RefusedValid)
+            (OracleName::Contract | OracleName::Training, Kind::RefusedValid)
             | (OracleName::Agreement, Kind::OnlyOneAccepts)
             | (OracleName::Gradient, Kind::RefusedGradient | Kind::NotSupported) => variant(),
             (OracleName::Contract | OracleName::Layout, Kind::Limitation) => match text {

@@ -1,6 +1,6 @@
 //! How far off a result may be where nobody has written down how it is computed: less than a mistake, more than its roundings.
 
-use super::Evidence;
+use crate::case::Case;
 use crate::tensor::DType;
 
 /// Between larger numbers roundings may be as large as what is left of a difference.
@@ -15,14 +15,15 @@ pub struct Slack {
 }
 
 impl Slack {
-    /// The tolerance for results of `dtype`; `None` if an input is so large, or not finite, that there is none.
-    pub fn of(evidence: &Evidence, dtype: DType) -> Option<Self> {
-        if evidence.any_value(|value| value.is_nan() || value.abs() > MODERATE) {
+    /// The tolerance for results of `case` in `dtype`; `None` if an input is so large, or not finite, that there is none.
+    pub fn of(case: &Case, dtype: DType) -> Option<Self> {
+        let floats = case.inputs.values().filter(|tensor| tensor.dtype.is_float());
+        let sizes: Vec<f64> =
+            floats.flat_map(|tensor| tensor.values.listed()).map(|value| value.as_f64().abs()).collect();
+        if sizes.iter().any(|size| size.is_nan() || *size > MODERATE) {
             return None;
         }
-        let floats = evidence.case.inputs.values().filter(|tensor| tensor.dtype.is_float());
-        let values = floats.flat_map(|tensor| tensor.values.listed());
-        let largest = values.fold(0.0, |most: f64, value| most.max(value.as_f64().abs()));
+        let largest = sizes.into_iter().fold(0.0, f64::max);
         let share = match dtype {
             DType::F64 => 1e-6,
             DType::F32 => 0.01,
@@ -35,4 +36,10 @@ impl Slack {
     pub fn beside(&self, largest: f64) -> f64 {
         self.share * largest + self.floor
     }
+}
+
+/// Whether two numbers are further apart than `bound`, or one of both is not a number.
+pub fn are_apart(left: f64, right: f64, bound: f64) -> bool {
+    let gap = (left - right).abs();
+    gap.is_nan() || gap > bound
 }

@@ -147,6 +147,8 @@ fn explains(evidence: &Evidence, seen: &Observation, earlier: &Violation, later:
         (OracleName::Contract, _, oracle) => oracle != OracleName::Checker,
         (OracleName::Gradient, Kind::WrongValue, OracleName::SecondDerivative) => true,
         (OracleName::Reference, Kind::WrongValue, OracleName::Invariant) => true,
+        // Steps follow gradients.
+        (OracleName::Gradient, _, OracleName::Training) => true,
         // A value that differs from run to run is wrong in most of them.
         (_, _, OracleName::Determinism) => !is_repeated(evidence, seen, earlier),
         _ => false,

@@ -7,7 +7,9 @@ use crate::tensor::Tensor;
 impl Observation {
     /// Checks that each tensor has a value for each of its elements, and that each gradient is one of an input.
     pub fn check(&self, case: &Case) -> Result<(), String> {
-        let others = [&self.again, &self.contiguous, &self.sibling].into_iter().flatten();
+        let others = [&self.again, &self.contiguous, &self.sibling].into_iter().flatten().chain(&self.samples);
+        let trained = self.training.iter().flat_map(|training| [&training.outcome].into_iter().chain(&training.again));
+        let others = others.chain(trained);
         let outcomes = || [&self.outcome].into_iter().chain(others.clone());
         outcomes().try_for_each(Outcome::check)?;
         let Outcome::Returned(returned) = &self.outcome else { return Ok(()) };

@@ -23,6 +23,13 @@ pub fn expected(evidence: &Evidence, violation: &Violation) -> String {
             "Both calls are accepted, or both are rejected: they are equivalent.".to_string()
         }
         (_, OracleName::Invariant, _) => format!("A different value: {}.", inline(&violation.detail)),
+        (_, OracleName::Samples, _) => "The same result for a sample, alone and in a batch.".to_string(),
+        (_, OracleName::Training, Kind::WrongValue) => {
+            "A finite loss in each step, the same on every device.".to_string()
+        }
+        (_, OracleName::Training, Kind::MissingGradient) => "A gradient of each parameter in each step.".to_string(),
+        (_, OracleName::Training, Kind::RefusedValid) => "`Ok` in each step.".to_string(),
+        (_, OracleName::Training, _) => "The same result in every run.".to_string(),
         (_, OracleName::Siblings, _) => "The same result from both calls: they are equivalent.".to_string(),
         (Contract::Unspecified(_), OracleName::Agreement, Kind::WrongShape | Kind::WrongDtype) => {
             "Outputs of the same shape and dtype on every device.".to_string()

@@ -127,6 +127,10 @@ impl<'a> Report<'a> {
             if let (Some(sibling), Some((other, _))) = (&seen.sibling, crate::ops::sibling(&finding.case)) {
                 let _ = writeln!(text, "| {}, {} | {} |", device(seen.device), other.name, inline(&sibling.summary()));
             }
+            for (sample, alone) in crate::ops::own::samples(&finding.case).iter().zip(&seen.samples) {
+                let (device, alone) = (device(seen.device), inline(&alone.summary()));
+                let _ = writeln!(text, "| {device}, sample {} alone | {alone} |", sample.place);
+            }
         }
         if finding.observations.iter().any(|seen| shows_outside_of_a_view(&finding.case, &seen.outcome)) {
             let _ = writeln!(text, "\n{:?} comes from {OUTSIDE}.", View::POISON);

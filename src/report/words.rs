@@ -68,7 +68,9 @@ pub fn what(signature: &Signature) -> String {
         Kind::OutOfMemory => "needs more memory than its process may use",
         Kind::NotRefused => "accepts an invalid call",
         Kind::RefusedValid if *site == Site::View => "rejects a valid call with a view",
+        Kind::RefusedValid if *oracle == OracleName::Training => "rejects a later step of training",
         Kind::RefusedValid => "rejects a valid call",
+        Kind::MissingGradient if *oracle == OracleName::Training => "loses a gradient in training",
         Kind::MissingGradient => "returns no gradient, without an error",
         Kind::RefusedGradient => "rejects a valid backward pass",
         Kind::NotSupported => "has no backward pass",
@@ -76,6 +78,10 @@ pub fn what(signature: &Signature) -> String {
         Kind::Limitation => "rejects a view but accepts contiguous tensors",
         Kind::Differs | Kind::OnlyOneAccepts if let Site::Sibling(name, does) = site => return beside(name, *does),
         Kind::OnlyOneAccepts => "rejects a call on one device that another accepts",
+        Kind::Differs if *oracle == OracleName::Samples => {
+            "returns a different result for a sample in a batch than alone"
+        }
+        Kind::Differs if *oracle == OracleName::Training => "comes to a different result when trained again",
         Kind::Differs => "returns a different result when run again",
         Kind::WrongValue => wrong_value(*oracle),
         Kind::WrongShape if *oracle == OracleName::Agreement => "returns different shapes on different devices",
@@ -100,11 +106,13 @@ fn wrong_value(oracle: OracleName) -> &'static str {
         OracleName::Layout => "returns different values for a view",
         OracleName::Agreement => "returns different values on different devices",
         OracleName::Invariant => "returns an impossible value",
+        OracleName::Training => "comes to a wrong loss in training",
         OracleName::Reference
         | OracleName::Contract
         | OracleName::Fault
         | OracleName::Checker
         | OracleName::Siblings
+        | OracleName::Samples
         | OracleName::Determinism
         | OracleName::Documentation
         | OracleName::Cost => "returns a wrong value",

@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 use candle_core::{Result, Tensor};
 
 use super::shape::{Shape, Sizes};
-use super::{REFERENCE, add};
+use super::training::Descent;
+use super::{Function, REFERENCE, TRAINING, add};
 use crate::case::{Case, InputSpec, Kind, Param, ParamSpec};
 use crate::generate::Draw;
 use crate::ops::{Call, Contract, Op, in_range, why};
@@ -51,6 +52,8 @@ pub fn define(name: &str) -> Definition {
         inputs: Vec::new(),
         params: Vec::new(),
         outputs: Vec::new(),
+        batch: None,
+        descent: None,
         reference: None,
         source: None,
         function: "",
@@ -60,23 +63,23 @@ pub fn define(name: &str) -> Definition {
 /// An op that is being defined; [`Definition::call`] ends it.
 #[must_use]
 pub struct Definition {
-    name: &'static str,
+    pub(super) name: &'static str,
     dtypes: Vec<DType>,
-    inputs: Vec<Input>,
+    pub(super) inputs: Vec<Input>,
     params: Vec<Choice>,
-    outputs: Vec<Shape>,
-    reference: Option<Box<Function>>,
+    pub(super) outputs: Vec<Shape>,
+    /// The size that counts samples.
+    pub(super) batch: Option<String>,
+    descent: Option<Descent>,
+    reference: Option<&'static Function>,
     source: Option<String>,
     /// The function that has the call, as the compiler names it.
     pub(super) function: &'static str,
 }
 
-/// A call of candle.
-type Function = dyn Fn(&Call) -> Result<Vec<Tensor>> + Sync;
-
-struct Input {
-    name: &'static str,
-    shape: Shape,
+pub(super) struct Input {
+    pub(super) name: &'static str,
+    pub(super) shape: Shape,
     holds: Holds,
     has_gradient: bool,
 }
@@ -180,9 +183,32 @@ impl Definition {
         self
     }
 
+    /// Says that the size `name` counts samples that do not depend on each other: a call returns for each of them what it returns for
+    /// this one alone. Inputs and outputs without the size belong to all samples.
+    ///
+    /// ```
+    /// let op = snuffer::define("scores")
+    ///     .floats("x", "n features")
+    ///     .floats("weight", "classes features")
+    ///     .output("n classes")
+    ///     .batch("n")
+    ///     .call(|args| candle_nn::ops::softmax(&args.tensor("x")?.matmul(&args.tensor("weight")?.t()?)?, 1));
+    /// # assert_eq!(op.name, "scores");
+    /// ```
+    pub fn batch(self, name: &str) -> Self {
+        Self { batch: Some(name.to_string()), ..self }
+    }
+
+    /// Says that the call is a loss that is trained: its one output is a scalar, and its `.floats` are the parameters. From valid inputs,
+    /// it takes so many steps of plain gradient descent, each this `rate` times the gradient. No loss may become infinite or NaN while
+    /// all parameters are moderate, no parameter may lose its gradient on the way, and runs and devices agree.
+    pub fn trains(self, steps: usize, rate: f64) -> Self {
+        Self { descent: Some(Descent { steps, rate }), ..self }
+    }
+
     /// Another way to compute the same, slow or simple: what the call returns may differ from it only by roundings.
     pub fn reference<R: IntoOutputs>(self, reference: impl Fn(&Call) -> Result<R> + Sync + 'static) -> Self {
-        Self { reference: Some(Box::new(move |call| reference(call).map(R::into_outputs))), ..self }
+        Self { reference: Some(function(reference)), ..self }
     }
 
     /// The call as a line of Rust for the programs in reports, in which inputs are tensors of their names: `focal(&logits, &target,
@@ -192,14 +218,24 @@ impl Definition {
     }
 
     /// Ends the definition with the call itself.
+    ///
+    /// # Panics
+    ///
+    /// If [`batch`](Self::batch) or [`trains`](Self::trains) says something that the shapes contradict.
     pub fn call<R: IntoOutputs>(mut self, call: impl Fn(&Call) -> Result<R> + Sync + 'static) -> &'static Op {
+        self.check_batch();
+        self.check_training();
         self.function = std::any::type_name_of_val(&call).trim_end_matches("::{{closure}}");
-        let call: Box<Function> = Box::new(move |args| call(args).map(R::into_outputs));
-        let reference = self.reference.take();
+        let call = function(call);
         let (name, source) = (self.name, self.source.take().unwrap_or_else(|| self.plain_source()));
         let definition: &'static Self = Box::leak(Box::new(self));
-        if let Some(reference) = reference {
-            add(definition, definition.op(leak(&format!("{name}{REFERENCE}")), reference, ""));
+        let beside = |end: &str, call| add(definition, definition.op(leak(&format!("{name}{end}")), call, ""));
+        if let Some(reference) = definition.reference {
+            beside(REFERENCE, reference);
+        }
+        if let Some(descent) = definition.descent {
+            let parameters: Vec<&str> = definition.parameters().collect();
+            beside(TRAINING, function(move |args| descent.run(args, &parameters, call)));
         }
         let op = definition.op(name, call, leak(&source));
         add(definition, op);
@@ -223,7 +259,22 @@ impl Definition {
         format!("{}({})?", self.name, arguments.join(", "))
     }
 
-    fn op(&'static self, name: &'static str, call: Box<Function>, source: &'static str) -> &'static Op {
+    /// Panics if the call that is trained has no loss.
+    fn check_training(&self) {
+        let Some(Descent { steps, .. }) = self.descent else { return };
+        let name = self.name;
+        assert!(steps > 1, "{name}: one step of training is no more than a gradient");
+        let is_scalar = self.outputs.len() == 1 && self.outputs.iter().all(Shape::is_empty);
+        assert!(is_scalar, "{name}: what is trained has one output, a scalar: `.output(\"\")`");
+        assert!(self.parameters().next().is_some(), "{name}: nothing is trained without `.floats`");
+    }
+
+    /// The inputs with a gradient.
+    pub(super) fn parameters(&self) -> impl Iterator<Item = &'static str> {
+        self.inputs.iter().filter(|input| input.has_gradient).map(|input| input.name)
+    }
+
+    fn op(&'static self, name: &'static str, call: &'static Function, source: &'static str) -> &'static Op {
         let about = |input: &Input| {
             let mut about = String::new();
             let _ = match &input.holds {
@@ -238,10 +289,9 @@ impl Definition {
             let spec = InputSpec::new(input.name, about(input));
             if matches!(input.holds, Holds::Floats(_)) { spec } else { spec.discrete() }
         };
-        let floats = self.inputs.iter().filter(|input| matches!(input.holds, Holds::Floats(_)));
+        let mut floats = self.inputs.iter().filter(|input| matches!(input.holds, Holds::Floats(_)));
         let dtypes: &'static [DType] = leaked(self.dtypes.clone());
-        let first = floats.clone().next().map_or("", |input| input.name);
-        let differentiable = floats.filter(|input| input.has_gradient).map(|input| input.name);
+        let first = floats.next().map_or("", |input| input.name);
         Box::leak(Box::new(Op {
             name,
             covers: leaked(vec![name]),
@@ -250,12 +300,12 @@ impl Definition {
             params: leaked(self.params.iter().map(|param| param.spec).collect()),
             generate: Box::leak(Box::new(|draw: &mut Draw| self.draw(draw))),
             contract: Box::leak(Box::new(|case: &Case| self.contract(case))),
-            call: Box::leak(call),
+            call,
             source,
             torch: "",
             reference: None,
             ulps: 1.0,
-            differentiable: leaked(differentiable.collect()),
+            differentiable: leaked(self.parameters().collect()),
             promise: "the definition of the op",
         }))
     }
@@ -270,8 +320,7 @@ impl Definition {
         }
         let mut sizes = self.given_sizes(&case);
         for input in &self.inputs {
-            let below = if let Holds::Ids(size) = &input.holds { Some(size.as_str()) } else { None };
-            for name in input.shape.names().chain(below) {
+            for name in input.shape.names().chain(input.below()) {
                 if !sizes.one.contains_key(name) {
                     sizes.one.insert(name.to_string(), draw.size()?);
                 }
@@ -327,6 +376,13 @@ impl Definition {
 
     /// The outputs of a case that keeps to the definition.
     fn outputs_of(&self, case: &Case) -> Option<Vec<(DType, Vec<usize>)>> {
+        let (dtype, sizes) = self.kept(case)?;
+        let dtype = dtype?;
+        self.outputs.iter().map(|shape| Some((dtype, shape.of(&sizes)?))).collect()
+    }
+
+    /// The dtype of the floats, if there are some, and the sizes of a case that keeps to the definition.
+    pub(super) fn kept(&self, case: &Case) -> Option<(Option<DType>, Sizes)> {
         let mut sizes = self.given_sizes(case);
         for input in &self.inputs {
             input.shape.learn(&case.tensor(input.name)?.shape, &mut sizes);
@@ -342,12 +398,16 @@ impl Definition {
                 return None;
             }
         }
-        let dtype = dtype.filter(|dtype| self.dtypes.contains(dtype))?;
-        self.outputs.iter().map(|shape| Some((dtype, shape.of(&sizes)?))).collect()
+        dtype.is_none_or(|dtype| self.dtypes.contains(&dtype)).then_some((dtype, sizes))
     }
 }
 
 impl Input {
+    /// The size that all labels are below, if they are labels.
+    pub(super) fn below(&self) -> Option<&str> {
+        if let Holds::Ids(size) = &self.holds { Some(size) } else { None }
+    }
+
     /// Whether the input may have this dtype.
     fn has_dtype(&self, dtype: DType) -> bool {
         match self.holds {
@@ -375,6 +435,10 @@ impl Input {
             Holds::Mask => values.all(|value| in_range(value.as_i64(), 2)),
         }
     }
+}
+
+fn function<R: IntoOutputs>(call: impl Fn(&Call) -> Result<R> + Sync + 'static) -> &'static Function {
+    Box::leak(Box::new(move |args: &Call| call(args).map(R::into_outputs)))
 }
 
 fn leak(text: &str) -> &'static str {

@@ -51,6 +51,27 @@ impl Shape {
         self.0.iter().filter_map(|dim| if let Dim::Any(name) = dim { Some(name.as_str()) } else { None })
     }
 
+    /// Whether the shape has no dimension.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The dimension, of a tensor with this many, whose size is `name`, or begins with it.
+    pub fn dim_of(&self, name: &str, rank: usize) -> Option<usize> {
+        let place = self.0.iter().position(|dim| dim.begins_with(name))?;
+        let open_before = self.0[..place].iter().any(|dim| matches!(dim, Dim::Any(_)));
+        if open_before { rank.checked_sub(self.0.len() - place) } else { Some(place) }
+    }
+
+    /// Whether the size `name` can count the entries of a dimension: it stands nowhere, or once, first in its product.
+    pub fn counts(&self, name: &str) -> bool {
+        match self.names().filter(|size| *size == name).count() {
+            0 => true,
+            1 => self.0.iter().any(|dim| dim.begins_with(name)),
+            _ => false,
+        }
+    }
+
     /// The shape for these sizes; `None` where one is missing, or a product overflows.
     pub fn of(&self, sizes: &Sizes) -> Option<Vec<usize>> {
         let mut shape = Vec::new();
@@ -90,6 +111,12 @@ impl Shape {
                 }
             }
         }
+    }
+}
+
+impl Dim {
+    fn begins_with(&self, name: &str) -> bool {
+        matches!(self, Self::One(factors) if matches!(factors.first(), Some(Factor::Named(first)) if first == name))
     }
 }
 

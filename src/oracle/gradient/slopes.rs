@@ -25,7 +25,7 @@ pub fn judge(evidence: &Evidence, seen: &Observation, returned: &Returned, store
         }
     }
     for (name, gradient) in &store.gradients {
-        let Some(slack) = Slack::of(evidence, gradient.dtype) else {
+        let Some(slack) = Slack::of(evidence.case, gradient.dtype) else {
             return Verdict::Skip("numbers of which roundings may leave nothing");
         };
         let difference = |slopes: &Vec<Slope>| first_difference(name, gradient, slopes, result, &slack);

@@ -16,7 +16,7 @@ pub fn difference(
         return Err("its own runs differ");
     }
     for (own, precise) in own.outputs.iter().zip(&precise.outputs) {
-        let slack = Slack::of(evidence, own.dtype).ok_or("numbers of which roundings may leave nothing")?;
+        let slack = Slack::of(evidence.case, own.dtype).ok_or("numbers of which roundings may leave nothing")?;
         if let Some(difference) = element_off(own, precise, &slack) {
             return Ok(Some(difference));
         }
