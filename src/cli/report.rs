@@ -72,7 +72,9 @@ pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
     let limits = Limits { deadline: args.timeout, ..Limits::default() };
     let finding = telling(&finding, &known.causes, limits)?;
     let device = finding.violation.device;
-    if device != Device::Cpu && !args.no_program && Command::new("nvcc").arg("--version").output().is_err() {
+    // Of ops of its own a program builds none: only their crate has them.
+    let builds = !args.no_program && own::brought().is_none();
+    if device != Device::Cpu && builds && Command::new("nvcc").arg("--version").output().is_err() {
         let how = format!("run `cargo xtask report -- {name}`");
         let message = format!("a program for {device} needs NVIDIA's compiler, nvcc; {how}, or add --no-program");
         return Err(UsageError(message).into());

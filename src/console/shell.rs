@@ -3,7 +3,7 @@
 use std::env;
 use std::path::{Path, PathBuf};
 
-use crate::exec::{CandleUnderTest, EditedKernels, from_here};
+use crate::exec::{CandleUnderTest, EditedKernels, from_here, is_watched};
 
 /// How to call this program on a store.
 #[derive(Debug, Clone)]
@@ -20,6 +20,8 @@ impl Shell {
     pub fn new(store: Option<&Path>) -> Self {
         let option = store.map_or_else(String::new, |store| format!(" --store {}", quoted(store)));
         let program = program().map_or_else(|| "snuffer".to_string(), |program| quoted(&program));
+        // Without the session a program does not find the simulated device.
+        let program = if is_watched() { format!("cargo snuffer exec -- {program}") } else { program };
         Self { program, option, candle: String::new() }
     }
 
