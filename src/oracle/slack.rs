@@ -38,7 +38,7 @@ impl Slack {
     }
 }
 
-/// Whether two numbers are further apart than `bound`, or one of both is not a number.
+/// True if two numbers are further apart than `bound`, or one of both is not a number.
 pub fn are_apart(left: f64, right: f64, bound: f64) -> bool {
     let gap = (left - right).abs();
     gap.is_nan() || gap > bound

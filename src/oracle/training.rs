@@ -56,11 +56,11 @@ pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
     }
 }
 
-/// What the steps of a training returned.
+/// The steps of a training, as its op returned them.
 struct Run<'a> {
     /// The loss of each step.
     losses: Vec<f64>,
-    /// For each step and parameter, whether there was a gradient.
+    /// For each step and parameter, true if there was a gradient.
     has_gradient: Vec<bool>,
     /// The names of the parameters, and each as it was before each step.
     paths: Vec<(&'static str, &'a Tensor)>,

@@ -202,7 +202,7 @@ fn a_step_of_training_that_is_refused_is_found() {
     assert_eq!(failure(op), "strict rejects a later step of training");
 }
 
-/// What is wrong if the CPU and a GPU train so, by the values of one parameter before each step.
+/// The failures if the CPU and a GPU train so, by the values of one parameter before each step.
 fn trained(name: &str, on_cpu: [f64; 3], on_gpu: [f64; 3], gradients: [i64; 3]) -> Vec<String> {
     let op = define(name).floats("s", "1").output("").trains(3, 0.1).call(|args| args.tensor("s")?.sum_all());
     let floats = |dtype, shape, values: &[f64]| {

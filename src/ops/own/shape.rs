@@ -51,7 +51,7 @@ impl Shape {
         self.0.iter().filter_map(|dim| if let Dim::Any(name) = dim { Some(name.as_str()) } else { None })
     }
 
-    /// Whether the shape has no dimension.
+    /// True if the shape has no dimension.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -63,7 +63,7 @@ impl Shape {
         if open_before { rank.checked_sub(self.0.len() - place) } else { Some(place) }
     }
 
-    /// Whether the size `name` can count the entries of a dimension: it stands nowhere, or once, first in its product.
+    /// True if the size `name` can count the entries of a dimension: it stands nowhere, or once, first in its product.
     pub fn counts(&self, name: &str) -> bool {
         match self.names().filter(|size| *size == name).count() {
             0 => true,
