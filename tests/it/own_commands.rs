@@ -31,7 +31,7 @@ impl Hunted {
     fn new() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let mut hunted = Self { folder, printed: String::new() };
-        let output = hunted.run(&["hunt", "--cases", "600", "--seed", "1", "--jobs", "1"]);
+        let output = hunted.run(&["hunt", "--cases", "2000", "--seed", "1", "--jobs", "1"]);
         assert_eq!(code(&output), 2, "{}", said(&output));
         hunted.printed = said(&output);
         hunted
