@@ -23,6 +23,10 @@ except ImportError:
 
 # PyTorch rounds halves to even, candle rounds them away from zero; and 10^decimals overflows.
 ROUNDING = {"tensor.round", "tensor.round_to"}
+# Not finite in PyTorch although the result is: gelu of infinity, and halves between a convolution and its norm.
+OVERFLOWS = {"tensor.gelu_erf", "layer.conv2d_absorb_bn"}
+# PyTorch says so if it lacks a kernel or a derivative, or if the tensor to write into repeats its elements, which candle may reject, too.
+MISSING = "not implemented", "Unsupported dtype", "refers to a single memory location"
 
 
 def run(script):
@@ -36,8 +40,8 @@ def run(script):
     return names
 
 
-def differences(tensor, expected, rounding, slack):
-    """Yields the elements of `tensor` that are wrong."""
+def differences(op, tensor, expected, slack):
+    """Yields the elements of `tensor`, a result or gradient of `op`, that are wrong."""
     values = tensor.detach().to(torch.float64).flatten().tolist()
     for place, value, within in expected:
         if place >= len(values):
@@ -46,7 +50,9 @@ def differences(tensor, expected, rounding, slack):
         value, got = float(value), values[place]
         if got == value or math.isnan(got) and math.isnan(value):
             continue
-        if abs(got - value) <= slack * within or rounding and not abs(got - value) > 1:
+        if abs(got - value) <= slack * within or op in ROUNDING and not abs(got - value) > 1:
+            continue
+        if op in OVERFLOWS and not math.isfinite(got):
             continue
         yield f"{got} at {place}, not {value} ± {within}"
 
@@ -57,19 +63,22 @@ def judge(name, script, expected, slack):
     if isinstance(made, Exception):
         message = str(made).splitlines()[0]
         promised = any(expected["outputs"])
-        if isinstance(made, NotImplementedError) or "not implemented for" in message or not promised:
+        if isinstance(made, NotImplementedError) or any(text in message for text in MISSING) or not promised:
             return None
         return [f"{type(made).__name__}: {message}"]
-    rounding = name.rsplit("_", 1)[0] in ROUNDING
-    outputs = made["outputs"] if "outputs" in made else [made["output"]]
+    op = name.rsplit("_", 1)[0]
+    # In a sequence an earlier step may have several outputs.
+    outputs = made["outputs"] if script.rfind("\noutputs = ") > script.rfind("\noutput = ") else [made["output"]]
     wrong = []
     for output, wanted in zip(outputs, expected["outputs"]):
-        wrong += differences(output, wanted, rounding, slack)
-    # The backward pass of PyTorch's batch norm reads past the end of a weight that is expanded.
-    beyond = name.startswith("layer.batch_norm") and "weight = weight_leaf.expand" in script
-    for leaf, wanted in expected["gradients"].items() if not beyond else ():
+        wrong += differences(op, output, wanted, slack)
+    # The backward pass of PyTorch's batch norm reads past the end of a weight that is expanded, and that of its layer norm has the
+    # deviation of a half in the dtype of that half.
+    beyond = op.startswith("layer.batch_norm") and "weight = weight_leaf.expand" in script
+    coarse = "layer_norm" in op and "float16" in script
+    for leaf, wanted in expected["gradients"].items() if not beyond and not coarse else ():
         if made[leaf].grad is not None:
-            wrong += [f"gradient of {leaf}: {one}" for one in differences(made[leaf].grad, wanted, rounding, slack)]
+            wrong += [f"gradient of {leaf}: {one}" for one in differences(op, made[leaf].grad, wanted, slack)]
         elif wanted:
             wrong.append(f"no gradient of {leaf}")
     return wrong

@@ -158,6 +158,9 @@ CLAIMS = {
     "a-scalar-is-truncated-to-the-integer-dtype-of-its": lambda: same(tensor([1]) + 0.5, [1.5])
     and same(tensor([1]) / 2, [0.5])
     and (tensor([1]) - 1).dtype == torch.int64,
+    "a-strided-kernel-of-conv1d-with-cudnn-is-misplaced": lambda: same(
+        F.conv1d(torch.arange(4.0).view(1, 1, 4), tensor([[[1.0], [2.0]]]).transpose(1, 2), dilation=2), [[[4, 7]]]
+    ),
     "an-empty-view-behind-the-end-of-its-buffer-panics": lambda: shape(ones(3)[3:].contiguous() + 1, 0)
     and shape(ones(3, 2)[3:] @ ones(2, 2), 0, 2),
     "arange-step-never-ends-where-the-step-is-lost-in-a": lambda: same(
@@ -182,6 +185,9 @@ CLAIMS = {
         F.batch_norm(ones(2, 3).half(), zeros(3), ones(3)).dtype == torch.float16
     ),
     "batchnorm-in-training-on-one-value-of-a-channel": lambda: fails(lambda: nn.BatchNorm1d(3)(ones(1, 3)), ValueError),
+    "batchnorm-in-training-rejects-f16-and-bf16": lambda: all(
+        nn.BatchNorm1d(1).to(dtype)(tensor([[0.0], [1.0]], dtype=dtype)).dtype == dtype for dtype in HALVES
+    ),
     "batchnorm-rejects-a-momentum-outside-0-to-1": lambda: all(
         same(nn.BatchNorm1d(1, momentum=momentum)(tensor([[1.0], [3]])), [[-1], [1]], 1e-4) for momentum in (-1.0, 2.0, NAN)
     ),
@@ -386,6 +392,7 @@ CLAIMS = {
     and same(zeros(2).uniform_(1, 1), [1, 1])
     and all(fails(lambda: zeros(2).normal_(0, deviation)) for deviation in (-1, NAN))
     and zeros(2).normal_(0, INF).isinf().all(),
+    "rand-on-the-cpu-rejects-bounds-that-are-equal": lambda: same(zeros(2).uniform_(1, 1), [1, 1]),
     "reductions-on-cuda-divide-by-0-for-an-empty-tensor": lambda: all(
         shape(one, 0) for one in (zeros(0, 3).sum(1), zeros(0, 3).amax(1), zeros(0, 3).argmax(1))
     ),
@@ -393,6 +400,9 @@ CLAIMS = {
     and tensor([1, NAN, 2]).min().isnan()
     and tensor([1, NAN, 2]).argmax() == 1
     and tensor([1, NAN, 2]).argmin() == 1,
+    "rms-norm-of-f16-on-the-cpu-rounds-its-root-to-f16": lambda: same(
+        F.rms_norm(tensor([0.0, 6e-8]).half(), (2,), ones(2).half(), 0.0), [0, math.sqrt(2)], 1e-3
+    ),
     "roll-divides-by-the-size-of-an-empty-dimension": lambda: shape(zeros(0).roll(1), 0),
     "scatter-and-scatter-add-take-no-ids-that-are": lambda: same(
         zeros(3).scatter(0, tensor([2]), ones(2)), [0, 0, 1]
@@ -512,6 +522,7 @@ CLAIMS = {
 
 # Claims about CUDA, about another library, or about the way to a result.
 NOT_ON_THE_CPU = {
+    "a-tensor-dropped-in-a-thread-without-cuda",
     "convolutions-write-out-every-window",
     "copies-between-two-gpus-are-not-ordered-with-what",
     "cpu-attention-overflows-for-large-offsets-and",
@@ -519,10 +530,12 @@ NOT_ON_THE_CPU = {
     "cuda-kernels-compute-f64-in-f32",
     "cumsum-multiplies-by-a-matrix-of-ones",
     "interpolate1d-has-no-cuda-kernel",
+    "moe-gemm-gguf-does-not-notice-launches-that-fail",
     "scatter-and-index-add-on-cuda-run-a-thread-per-row",
     "softmax-last-dim-on-cuda-runs-a-warp-per-row",
     "sums-of-f16-on-cuda-add-up-in-f16",
     "the-weight-gradient-of-a-convolution-is-one-with-a",
+    "with-cudnn-convolutions-of-f16-sum-in-f16",
 }
 
 
