@@ -10,7 +10,9 @@ pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
     let (Some(other), Some((sibling, _))) = (&seen.sibling, sibling(evidence.case)) else {
         return Verdict::Skip("no sibling");
     };
-    if matches!((&seen.outcome, &seen.contiguous), (Outcome::Rejected(_), Some(Outcome::Returned(_)))) {
+    // Any other outcome of the contiguous copy is judged elsewhere.
+    let is_rejected = |outcome: &Outcome| matches!(outcome, Outcome::Rejected(_));
+    if is_rejected(&seen.outcome) && seen.contiguous.as_ref().is_some_and(|copy| !is_rejected(copy)) {
         return Verdict::Skip("rejected because of the layout");
     }
     let name = sibling.name;

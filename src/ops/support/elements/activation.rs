@@ -2,7 +2,6 @@
 
 use ndarray::{ArrayD, Axis, Slice};
 
-use crate::case::Case;
 use crate::number::Num;
 use crate::ops::support::reference_inputs::pairs;
 use crate::ops::{Contract, ReferenceInputs};
@@ -29,7 +28,7 @@ pub fn swiglu(inputs: &ReferenceInputs) -> Vec<ArrayD<Num>> {
     pairs(&half_of(0, half), &half_of(half, 2 * half), |gate, x| gate.silu() * x)
 }
 
-/// Unspecified where the param of this name is not finite.
-pub fn unspecified_constant(case: &Case, name: &str) -> Option<Contract> {
-    (!case.float(name).is_finite()).then_some(Contract::Unspecified("a constant that is not finite"))
+/// Unspecified where a constant, as candle takes it, is not finite.
+pub fn unspecified_constant(constant: f64) -> Option<Contract> {
+    (!constant.is_finite()).then_some(Contract::Unspecified("a constant that is not finite"))
 }
