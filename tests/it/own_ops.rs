@@ -77,6 +77,13 @@ fn right_ops_pass() {
 }
 
 #[test]
+fn an_exponential_that_overflows_is_found() {
+    let rows = define("log_sum_exp").floats("x", "rows columns").output("rows");
+    let report = failure(rows.call(|args| args.tensor("x")?.exp()?.sum(D::Minus1)?.log()));
+    assert!(report.starts_with("log_sum_exp returns a different result"), "{report}");
+}
+
+#[test]
 fn a_wrong_gradient_is_found() {
     let op = loss("detached", |call| focal(call, true));
     assert_eq!(failure(op), "detached computes a wrong gradient of logits");

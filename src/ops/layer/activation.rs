@@ -35,7 +35,7 @@ pub static ACTIVATION: Op = Op {
             return Contract::Unspecified(why::NO_CALL);
         }
         if matches!(case.text("kind"), "elu" | "leakyrelu")
-            && let Some(contract) = unspecified_constant(case.float("alpha"))
+            && let Some(contract) = unspecified_constant(case, "alpha")
         {
             return contract;
         }

@@ -21,7 +21,7 @@ pub static LEAKY_RELU: Op = Op {
         let slope = *draw.choose(&[0.25, 0.5, 0.01, 0.0, 1.0, -1.0])?;
         Ok(case(draw, FLOATS_AND_F8)?.param("negative_slope", slope))
     },
-    contract: &|case| unspecified_constant(case.float("negative_slope")).unwrap_or_else(|| of_floats(case)),
+    contract: &|case| unspecified_constant(case, "negative_slope").unwrap_or_else(|| of_floats(case)),
     call: &|call| Ok(vec![ops::leaky_relu(call.tensor("x")?, call.case.float("negative_slope"))?]),
     source: "candle_nn::ops::leaky_relu(&x, {{ negative_slope }})?",
     torch: "F.leaky_relu(x, {{ negative_slope }})",

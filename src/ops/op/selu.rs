@@ -28,8 +28,8 @@ pub static SELU: Op = Op {
         Ok(case(draw, SELU.support)?.param("alpha", alpha).param("gamma", gamma))
     },
     contract: &|case| {
-        unspecified_constant(single(case, "alpha").into())
-            .or_else(|| unspecified_constant(single(case, "gamma").into()))
+        unspecified_constant(case, "alpha")
+            .or_else(|| unspecified_constant(case, "gamma"))
             .unwrap_or_else(|| of_floats(case))
     },
     call: &|call| Ok(vec![ops::selu(call.tensor("x")?, single(call.case, "alpha"), single(call.case, "gamma"))?]),

@@ -20,6 +20,9 @@ const OUTSIDE: &str = "arguments outside of the definition";
 /// The dtypes of labels, ids and indices that programs use.
 const IDS: [DType; 2] = [DType::U32, DType::I64];
 
+/// Floats without a range are up to this size in one draw of eight. Their exponentials overflow in `f32`, and their squares do not.
+const LARGE: f64 = 128.0;
+
 /// Begins the definition of an op of your own: a loss, a layer, a kernel.
 ///
 /// Shapes are words: `"batch.. tokens heads*width 3"` has any number of dimensions `batch`, then the sizes `tokens`, `heads` times
@@ -332,6 +335,7 @@ impl Definition {
             }
             let shape = input.shape.of(&sizes).unwrap_or_default();
             let data = match &input.holds {
+                Holds::Floats(None) if draw.one_in(8)? => draw.tensor_within(*dtype, &shape, -LARGE, LARGE)?,
                 Holds::Floats(None) => draw.tensor(*dtype, &shape)?,
                 Holds::Floats(Some((low, high))) => draw.tensor_within(*dtype, &shape, *low, *high)?,
                 Holds::Ids(size) => {

@@ -2,9 +2,11 @@
 
 use ndarray::{ArrayD, Axis, Slice};
 
+use crate::case::Case;
 use crate::number::Num;
 use crate::ops::support::reference_inputs::pairs;
 use crate::ops::{Contract, ReferenceInputs};
+use crate::tensor::DType;
 
 /// `(x + 3) / 6`, clamped to 0 to 1.
 pub fn hard_sigmoid(x: Num) -> Num {
@@ -28,7 +30,10 @@ pub fn swiglu(inputs: &ReferenceInputs) -> Vec<ArrayD<Num>> {
     pairs(&half_of(0, half), &half_of(half, 2 * half), |gate, x| gate.silu() * x)
 }
 
-/// Unspecified where a constant, as candle takes it, is not finite.
-pub fn unspecified_constant(constant: f64) -> Option<Contract> {
-    (!constant.is_finite()).then_some(Contract::Unspecified("a constant that is not finite"))
+/// Unspecified where the param of this name is not finite, in `f32` unless `x` is `f64`, as PyTorch takes it.
+pub fn unspecified_constant(case: &Case, name: &str) -> Option<Contract> {
+    let constant = case.float(name);
+    let is_wide = case.tensor("x").is_some_and(|x| x.dtype == DType::F64);
+    let is_finite = if is_wide { constant.is_finite() } else { (constant as f32).is_finite() };
+    (!is_finite).then_some(Contract::Unspecified("a constant that is not finite"))
 }
