@@ -161,6 +161,7 @@ CLAIMS = {
     "a-strided-kernel-of-conv1d-with-cudnn-is-misplaced": lambda: same(
         F.conv1d(torch.arange(4.0).view(1, 1, 4), tensor([[[1.0], [2.0]]]).transpose(1, 2), dilation=2), [[[4, 7]]]
     ),
+    "a-tensor-that-does-not-fit-into-memory-aborts-the": lambda: fails(lambda: torch.rand(2, 2**59)),
     "an-empty-view-behind-the-end-of-its-buffer-panics": lambda: shape(ones(3)[3:].contiguous() + 1, 0)
     and shape(ones(3, 2)[3:] @ ones(2, 2), 0, 2),
     "arange-step-never-ends-where-the-step-is-lost-in-a": lambda: same(
