@@ -79,8 +79,8 @@ fn right_ops_pass() {
 #[test]
 fn an_exponential_that_overflows_is_found() {
     let rows = define("log_sum_exp").floats("x", "rows columns").output("rows");
-    let report = failure(rows.call(|args| args.tensor("x")?.exp()?.sum(D::Minus1)?.log()));
-    assert!(report.starts_with("log_sum_exp returns a different result"), "{report}");
+    let failure = failure(rows.call(|args| args.tensor("x")?.exp()?.sum(D::Minus1)?.log()));
+    assert!(failure.ends_with("with NaN or infinity instead of a finite number"), "{failure}");
 }
 
 #[test]
