@@ -78,6 +78,10 @@ pub fn of_library(own: &Table, crates: &Crates, project: &Path) -> anyhow::Resul
     for key in ["lib", "features", "dependencies"] {
         manifest.insert(key.into(), own[key].clone());
     }
+    // Older candles lack it, and Cargo asks for features that nobody uses, too.
+    if let Some(features) = manifest["features"].as_table_mut().filter(|_| !crates.cudnn) {
+        features.remove("cudnn");
+    }
     // The flag of workers of older candles is known to the compiler.
     let known = own["workspace"]["lints"]["rust"]["unexpected_cfgs"].clone();
     let lints = Table::from_iter([("unexpected_cfgs".to_string(), known)]);
