@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::compiler::CompileError;
 
-/// The files of ops, by family, that are not compiled.
+/// The files of ops, and of what they share, that are not compiled, by their folder in that of all families.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct LeftOut {
     files: BTreeMap<String, BTreeSet<String>>,
@@ -23,7 +23,7 @@ impl LeftOut {
         for error in errors {
             let files = error.places.iter().filter_map(|(file, _)| file_of_op(file, ops));
             // What families share is to blame only if nothing else is.
-            let (shared, own): (Vec<_>, Vec<_>) = files.partition(|(family, _)| family == "support");
+            let (shared, own): (Vec<_>, Vec<_>) = files.partition(|(family, _)| family.starts_with("support"));
             let (family, file) = own.into_iter().chain(shared).next().ok_or(error)?;
             let shown = format!("{family}/{file}");
             if self.files.entry(family).or_default().insert(file) {
@@ -35,21 +35,19 @@ impl LeftOut {
 
     /// The source of the module of a family without what is left out of it. Others stay as they are.
     pub fn apply(&self, path: &Path, text: String) -> String {
-        let family = path.strip_prefix("src/ops").ok().filter(|path| path.components().count() == 1);
-        let family = family.and_then(Path::file_stem).map(|stem| stem.to_string_lossy().into_owned());
-        match family.and_then(|family| self.files.get(&family)) {
+        let family = path.strip_prefix("src/ops").ok().map(|path| path.with_extension(""));
+        match family.and_then(|family| self.files.get(family.to_str()?)) {
             Some(files) => without(&text, files),
             None => text,
         }
     }
 }
 
-/// The family and name of the file of an op.
+/// The folder and name of the file of an op, or of what ops share.
 fn file_of_op(file: &Path, ops: &Path) -> Option<(String, String)> {
     let inside = file.strip_prefix(ops).ok()?;
-    let [family, file] = inside.components().collect::<Vec<_>>()[..] else { return None };
-    let name = Path::new(&file).file_stem()?.to_string_lossy().into_owned();
-    Some((family.as_os_str().to_string_lossy().into_owned(), name))
+    let family = inside.parent()?.to_str().filter(|family| !family.is_empty())?;
+    Some((family.to_string(), inside.file_stem()?.to_str()?.to_string()))
 }
 
 /// The module of a family without these files: neither declared nor in the list of ops.

@@ -143,6 +143,7 @@ fn manifests_lead_to_the_copies() {
         Some("../candle-metal-kernels")
     );
     let library = of_library(&ours, &crates, Path::new("/project")).expect("a manifest");
+    assert!(library["features"].get("cudnn").is_none(), "older candles have no such feature");
     let candle = &library["dependencies"]["candle-core"];
     assert_eq!((candle["path"].as_str(), candle["version"].as_str()), (Some("../candle-core"), Some("=0.12.0")));
     assert_eq!(library["dependencies"]["serde"], ours["dependencies"]["serde"]);
@@ -210,6 +211,10 @@ fn ops_that_do_not_compile_are_left_out_and_the_rest_stays() {
     for other in ["src/ops/loss.rs", "src/cache.rs", "src/ops/cache/concat.rs"] {
         assert_eq!(left_out.apply(Path::new(other), family.to_string()), family, "{other}");
     }
+    let shared = [error(ops, &["support/products/custom_ops.rs"], "a type is private")];
+    left_out.blame(&shared, ops).expect("of what ops share");
+    let modules = "pub mod attention;\npub mod custom_ops;\n";
+    assert_eq!(left_out.apply(Path::new("src/ops/support/products.rs"), modules.to_string()), "pub mod attention;\n");
     let elsewhere = [error(Path::new("/x/snuffer/src"), &["run.rs"], "gone")];
     assert_eq!(left_out.blame(&elsewhere, ops).expect_err("no op is to blame").message, "gone");
 }
