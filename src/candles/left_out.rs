@@ -23,20 +23,21 @@ impl LeftOut {
         for error in errors {
             let files = error.places.iter().filter_map(|(file, _)| file_of_op(file, ops));
             // What families share is to blame only if nothing else is.
-            let (shared, own): (Vec<_>, Vec<_>) = files.partition(|(family, _)| family.starts_with("support"));
-            let (family, file) = own.into_iter().chain(shared).next().ok_or(error)?;
-            let shown = format!("{family}/{file}");
-            if self.files.entry(family).or_default().insert(file) {
+            let (shared, own): (Vec<_>, Vec<_>) =
+                files.partition(|(folder, _)| Path::new(folder).starts_with("support"));
+            let (folder, file) = own.into_iter().chain(shared).next().ok_or(error)?;
+            let shown = format!("{folder}/{file}");
+            if self.files.entry(folder).or_default().insert(file) {
                 new.push((shown, error.message.as_str()));
             }
         }
         Ok(new)
     }
 
-    /// The source of the module of a family without what is left out of it. Others stay as they are.
+    /// The source of the module of a folder without what is left out of it. Others stay as they are.
     pub fn apply(&self, path: &Path, text: String) -> String {
-        let family = path.strip_prefix("src/ops").ok().map(|path| path.with_extension(""));
-        match family.and_then(|family| self.files.get(family.to_str()?)) {
+        let folder = path.strip_prefix("src/ops").ok().map(|path| path.with_extension(""));
+        match folder.and_then(|folder| self.files.get(folder.to_str()?)) {
             Some(files) => without(&text, files),
             None => text,
         }
@@ -46,11 +47,11 @@ impl LeftOut {
 /// The folder and name of the file of an op, or of what ops share.
 fn file_of_op(file: &Path, ops: &Path) -> Option<(String, String)> {
     let inside = file.strip_prefix(ops).ok()?;
-    let family = inside.parent()?.to_str().filter(|family| !family.is_empty())?;
-    Some((family.to_string(), inside.file_stem()?.to_str()?.to_string()))
+    let folder = inside.parent()?.to_str().filter(|folder| !folder.is_empty())?;
+    Some((folder.to_string(), inside.file_stem()?.to_str()?.to_string()))
 }
 
-/// The module of a family without these files: neither declared nor in the list of ops.
+/// The module of a folder without these files: neither declared nor in the list of ops.
 fn without(text: &str, files: &BTreeSet<String>) -> String {
     let kept = |line: &str| {
         let declared = line.trim().strip_suffix(';').and_then(|line| line.rsplit(' ').next());
