@@ -36,6 +36,10 @@ fn convolution(padding: i64) -> Case {
     case.input("x", filled(DType::F32, &[1, 1, 3, 3], 1.0)).input("kernel", filled(DType::F32, &[1, 1, 2, 2], 1.0))
 }
 
+fn sloped(dtype: DType, slope: f64) -> Case {
+    call("op.leaky_relu", [("x", dtype, &[1], 1.0)]).param("negative_slope", slope)
+}
+
 #[test]
 fn an_excuse_ends_where_its_reason_ends() {
     const BEYOND: &str = ops::why::BEYOND_SCALES;
@@ -48,6 +52,9 @@ fn an_excuse_ends_where_its_reason_ends() {
         (quantized("Q4_1", 65_504.0), quantized("Q4_1", 70_000.0), BEYOND),
         // Squares of half precision are added up in f32.
         (norm(DType::F16, 300.0), norm(DType::F32, 1e20), "gradients of huge numbers"),
+        // PyTorch has the slope in f32 for halves, too.
+        (sloped(DType::F16, 1e5), sloped(DType::F16, 1e39), "a constant that is not finite"),
+        (sloped(DType::F64, 1e39), sloped(DType::F32, 1e39), "a constant that is not finite"),
     ] {
         assert!(matches!(contract(&judged), Contract::Accepts { .. }), "{}", judged.to_text());
         assert_eq!(contract(&open), Contract::Unspecified(why), "{}", open.to_text());

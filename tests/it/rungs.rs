@@ -157,6 +157,12 @@ fn two_calls_for_one_thing_are_both_accepted_or_both_refused_and_agree() {
     assert_eq!(of(refused(), refused()), "partly");
     let in_a_view = Observation { contiguous: Some(returned(&[1.0])), ..beside_a_sibling(refused(), returned(&[1.0])) };
     assert_eq!(verdict(&added, &[in_a_view]), "limit: limitation: in a view (layout)");
+    let copy_panics = Observation {
+        contiguous: Some(panicked("candle-core/src/tensor.rs:1", "a panic")),
+        ..beside_a_sibling(refused(), returned(&[1.0]))
+    };
+    let seen = verdict(&added, &[copy_panics]);
+    assert!(!seen.contains("siblings"), "the call is rejected because of its layout: {seen}");
 }
 
 #[test]
