@@ -148,7 +148,7 @@ pub struct Form {
     pub action: Action,
     /// What its results are.
     pub results: Results,
-    /// How undefined bytes of its sources reach its result.
+    /// How undefined bits of its sources reach its result.
     pub taint: TaintRule,
     /// The mistake to look for in its arithmetic.
     pub check: ArithmeticCheck,
@@ -277,16 +277,16 @@ impl From<Action> for Form {
 impl Form {
     /// A form whose first source is a `T`.
     fn of<T: Lane>(action: Action) -> Self {
-        Self { source: (TypeId::of::<T>(), T::BYTES), ..action.into() }
+        let taint = if T::HALVES { TaintRule::Halves } else { TaintRule::Whole };
+        Self { source: (TypeId::of::<T>(), T::BYTES), taint, ..action.into() }
     }
 
     fn results(self, results: Results) -> Self {
         Self { results, ..self }
     }
 
-    /// Sets the taint rule, for the bytes of the first source.
-    fn taint(self, rule: impl Fn(u8) -> TaintRule) -> Self {
-        Self { taint: rule(self.source.1), ..self }
+    fn taint(self, taint: TaintRule) -> Self {
+        Self { taint, ..self }
     }
 
     fn check(self, check: ArithmeticCheck) -> Self {

@@ -117,7 +117,7 @@ pub struct Inst {
     pub args: [Register; 4],
     pub offset: i64,
     pub source: Source,
-    /// How undefined bytes reach the result.
+    /// How undefined bits reach the result.
     pub taint_rule: TaintRule,
     /// The arithmetic mistake to look for.
     pub arithmetic_check: ArithmeticCheck,

@@ -12,6 +12,8 @@ pub type Lanes = [u64; WARP];
 pub trait Lane: Copy + 'static {
     /// How many bytes it has.
     const BYTES: u8 = size_of::<Self>() as u8;
+    /// Whether it is two numbers of 16 bits.
+    const HALVES: bool = false;
     /// Reads the low bits.
     fn of(bits: u64) -> Self;
     /// The bits to write, zero-extended.
@@ -79,6 +81,7 @@ pub struct Two<T>(pub T, pub T);
 
 impl<T: Lane> Lane for Two<T> {
     const BYTES: u8 = 2 * T::BYTES;
+    const HALVES: bool = true;
     fn of(bits: u64) -> Self {
         Self(T::of(bits & 0xffff), T::of(bits >> 16 & 0xffff))
     }

@@ -32,6 +32,7 @@ mod race;
 mod row;
 mod schedule;
 mod shadowed_buffer;
+mod undefined;
 mod warp;
 
 pub use byte_set::ByteSet;
@@ -43,3 +44,4 @@ pub use effort::{Effort, Serial};
 pub use grid::Launch;
 pub use mutate::{Change, Choice, Effect, Mutation};
 pub use ptx::kernels;
+pub use undefined::Undefined;

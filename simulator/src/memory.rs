@@ -19,6 +19,7 @@ use crate::lifetime::{Lifetime, Moment};
 use crate::memory::pages::Pages;
 use crate::race::EPOCHS;
 use crate::shadowed_buffer::ShadowedBuffer;
+use crate::undefined::Undefined;
 
 /// The bits of an address within a slot: 1 TiB, so that any 32-bit index times any element stays inside.
 const SLOT_BITS: u32 = 40;
@@ -306,19 +307,19 @@ impl Memory {
         self.is_live(address, number).then(|| self.address(number))
     }
 
-    /// Which of these bytes were never written; none, if they are not in an allocation.
-    pub fn undefined(&self, address: u64, bytes: u64) -> ByteSet {
+    /// Which bits of these bytes were never written; none, if they are not in an allocation.
+    pub fn undefined(&self, address: u64, bytes: u64) -> Undefined {
         match self.bytes(address, bytes) {
             Ok(_) => {
                 let (number, offset) = locate(self.in_slot(address));
                 self.slots[number].buffer.undefined.slice(offset, bytes as usize)
             }
-            Err(_) => ByteSet::empty(bytes as usize),
+            Err(_) => Undefined::new(bytes as usize, true),
         }
     }
 
-    /// Sets which of these bytes, which were just written, are undefined because their source was.
-    pub fn set_undefined(&mut self, address: u64, undefined: &ByteSet) {
+    /// Sets which bits of these bytes, which were just written, are undefined because their source was.
+    pub fn set_undefined(&mut self, address: u64, undefined: &Undefined) {
         let (number, offset) = locate(self.in_slot(address));
         if self.tracked && self.bytes(address, undefined.length() as u64).is_ok() {
             self.slots[number].buffer.undefined.copy_from(offset, undefined);

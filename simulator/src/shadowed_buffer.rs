@@ -6,12 +6,13 @@ use crate::bytes::Bytes;
 use crate::lanes::{Lanes, WARP, lanes};
 use crate::race::{Accessor, Cells, EarlierAccess};
 use crate::row::Row;
+use crate::undefined::Undefined;
 
-/// Bytes, which of them were never written, and who accessed them last.
+/// Bytes, which of their bits were never written, and who accessed them last.
 #[derive(Debug, Default)]
 pub struct ShadowedBuffer {
     pub data: Bytes,
-    pub undefined: ByteSet,
+    pub undefined: Undefined,
     /// The bytes outside of the tensor's view, which kernels must not access.
     pub hidden: ByteSet,
     pub cells: Cells,
@@ -20,16 +21,14 @@ pub struct ShadowedBuffer {
 /// Races are checked in buffers of up to this many bytes, because the cells are up to 24 times as large.
 const MOST_RACED: usize = 16 << 20;
 
-/// A bit for each byte of each lane's value that was never written.
-pub type UndefinedBytes = [u8; WARP];
+/// The bits of each lane's value that were never written.
+pub type UndefinedBits = [u64; WARP];
 
 /// What the checks of one warp's access found.
 #[derive(Debug, Default)]
 pub struct Observed {
-    /// The undefined bytes of what each lane reads.
-    pub undefined: UndefinedBytes,
-    /// The first lane that reads any.
-    pub undefined_lane: Option<usize>,
+    /// The undefined bits of what each lane reads, if there are any.
+    pub undefined: Option<Box<UndefinedBits>>,
     /// The first lane whose access races, and the earlier access.
     pub race: Option<(usize, EarlierAccess)>,
     /// The same of a race that leaves the value as it was.
@@ -38,11 +37,11 @@ pub struct Observed {
     pub outside: Option<usize>,
 }
 
-/// What is written: the values, and which of their bytes are undefined.
+/// What is written: the values, and which of their bits are undefined.
 #[derive(Clone, Copy)]
 pub struct Written<'a> {
     pub values: &'a Lanes,
-    pub undefined: &'a UndefinedBytes,
+    pub undefined: &'a UndefinedBits,
     /// Whether they are what an atomic combines with the old value.
     pub updates: bool,
 }
@@ -50,20 +49,20 @@ pub struct Written<'a> {
 impl ShadowedBuffer {
     /// `length` fresh bytes of value `fill`. `defined`: they count as written.
     pub fn new(length: usize, fill: u8, defined: bool) -> Self {
-        let undefined = if defined { ByteSet::empty(length) } else { ByteSet::full(length) };
-        Self { data: Bytes::Own(vec![fill; length]), undefined, hidden: ByteSet::default(), cells: Cells::default() }
+        let (data, undefined) = (Bytes::Own(vec![fill; length]), Undefined::new(length, defined));
+        Self { data, undefined, hidden: ByteSet::default(), cells: Cells::default() }
     }
 
     /// `length` fresh bytes that are pretended; `None` if the process has no addresses for them.
     pub fn pretended(length: usize, defined: bool) -> Option<Self> {
-        let undefined = if defined { ByteSet::empty(length) } else { ByteSet::full(length) };
-        Some(Self { data: Bytes::pretended(length)?, undefined, ..Self::default() })
+        let (data, undefined) = (Bytes::pretended(length)?, Undefined::new(length, defined));
+        Some(Self { data, undefined, ..Self::default() })
     }
 
     /// Adds zeros, which count as written, up to `length` bytes.
     pub fn grow(&mut self, length: usize) {
         self.data.grow(length);
-        self.undefined = ByteSet::empty(length);
+        self.undefined = Undefined::new(length, true);
     }
 
     /// Whether its bytes are pretended.
@@ -74,7 +73,7 @@ impl ShadowedBuffer {
     /// Makes all bytes fresh again.
     pub fn reset(&mut self, length: usize, fill: u8, defined: bool) {
         self.data.reset(length, fill);
-        self.undefined = if defined { ByteSet::empty(length) } else { ByteSet::full(length) };
+        self.undefined = Undefined::new(length, defined);
     }
 
     /// Checks the lanes of `mask`, each of which is about to read `bytes` bytes at `starts`. Accesses out of bounds or
@@ -89,9 +88,9 @@ impl ShadowedBuffer {
     ) {
         if !self.undefined.is_empty() {
             for (lane, start) in valid(self.data.len(), bytes, starts, mask) {
-                observed.undefined[lane] = self.undefined.bits_at(start, bytes);
-                if observed.undefined[lane] != 0 {
-                    observed.undefined_lane = observed.undefined_lane.or(Some(lane));
+                match self.undefined.at(start, bytes) {
+                    0 => {}
+                    undefined => observed.undefined.get_or_insert_default()[lane] = undefined,
                 }
             }
         }
@@ -137,7 +136,10 @@ impl ShadowedBuffer {
     /// may be something to report: then nothing has changed.
     pub fn accesses_rows(&mut self, rows: &[Row], write: bool, accessor: Option<&Accessor>) -> bool {
         let reads_undefined = |row: &Row| !write && self.undefined.any_in(row.start, row.length());
-        if !self.hidden.is_empty() || !self.undefined.is_empty() && rows.iter().any(reads_undefined) {
+        let leaves_view = |row: &Row| self.hidden.any_in(row.start, row.length());
+        if !self.hidden.is_empty() && rows.iter().any(leaves_view)
+            || !self.undefined.is_empty() && rows.iter().any(reads_undefined)
+        {
             return false;
         }
         if let Some(accessor) = accessor.filter(|_| self.data.len() <= MOST_RACED) {

@@ -8,6 +8,7 @@ use crate::fault::{Detail, Fault, How, Kind, Near, Note};
 use crate::isa::Space;
 use crate::lifetime::Lifetime;
 use crate::memory::AccessError;
+use crate::undefined::Undefined;
 
 /// The most that a library of the device does with pretended memory, in multiplications or elements.
 const MOST_STEPS: usize = 1 << 30;
@@ -102,7 +103,7 @@ impl Device {
     }
 
     /// Copies within the device, as if all bytes were read before any is written. Overlapping ranges are reported. Undefined
-    /// bytes stay undefined in their copy.
+    /// bits stay undefined in their copy.
     pub fn copy(&mut self, to: u64, from: u64, bytes: u64) -> Result<(), Fault> {
         if self.memory.is_pretended(to) && self.memory.base(to) != self.memory.base(from) {
             self.bytes(from, bytes)?;
@@ -125,13 +126,13 @@ impl Device {
         Ok(())
     }
 
-    /// A range of one live allocation, and which of its bytes were never written.
-    pub fn take(&self, from: u64, bytes: u64) -> Result<(Vec<u8>, ByteSet), Fault> {
+    /// A range of one live allocation, and which of its bits were never written.
+    pub fn take(&self, from: u64, bytes: u64) -> Result<(Vec<u8>, Undefined), Fault> {
         Ok((self.bytes(from, bytes)?.to_vec(), self.memory.undefined(from, bytes)))
     }
 
     /// Writes what [`Self::take`] gave, from this device or another.
-    pub fn put(&mut self, to: u64, data: &[u8], undefined: &ByteSet) -> Result<(), Fault> {
+    pub fn put(&mut self, to: u64, data: &[u8], undefined: &Undefined) -> Result<(), Fault> {
         self.bytes_mut(to, data.len() as u64)?.copy_from_slice(data);
         self.memory.set_undefined(to, undefined);
         Ok(())
@@ -160,7 +161,7 @@ impl Device {
 
     /// Makes these bytes, which were just written, undefined because their source was.
     pub fn make_undefined(&mut self, address: u64, bytes: u64) {
-        self.memory.set_undefined(address, &ByteSet::full(bytes as usize));
+        self.memory.set_undefined(address, &Undefined::new(bytes as usize, false));
     }
 
     /// An error if a library of the device would go through too much of pretended memory: it does so as a whole.

@@ -9,7 +9,7 @@ macro_rules! comparison {
     ($table:ident, $name:literal, $suffix:literal, $type:ty, |$a:ident, $b:ident| $test:expr) => {
         $table.add_ftz::<$type, bool>(
             concat!("setp.", $name, ".", $suffix),
-            op!(|$a: $type, $b: $type| $test).results(Results::Comparison { test: $name, of: $suffix }),
+            op!(|$a: $type, $b: $type| $test).equality($name, $suffix).results(Results::Comparison { test: $name, of: $suffix }),
         );
         comparison!(@set $table, $name, "u32", $suffix, $type, |$a, $b| if $test { u32::MAX } else { 0 });
         comparison!(@set $table, $name, "s32", $suffix, $type, |$a, $b| if $test { u32::MAX } else { 0 });
@@ -21,6 +21,14 @@ macro_rules! comparison {
     (@set $table:ident, $name:literal, $to:literal, $of:literal, $type:ty, |$a:ident, $b:ident| $value:expr) => {
         $table.add_ftz::<$type, bool>(concat!("set.", $name, ".", $to, ".", $of), op!(|$a: $type, $b: $type| $value));
     };
+}
+
+impl Form {
+    /// A comparison, which one bit may decide if it is `eq` or `ne` of integers.
+    fn equality(self, test: &str, of: &str) -> Self {
+        let is_decided_by_a_bit = matches!(test, "eq" | "ne") && !of.contains('f');
+        if is_decided_by_a_bit { self.taint(TaintRule::Equality(self.source.1)) } else { self }
+    }
 }
 
 /// Adds `set` of one comparison for a pair of halves. As an integer, each half of the result is all ones or zero.
@@ -97,17 +105,12 @@ pub(super) fn forms(table: &mut Table) {
     floats!(packed, table, ["f16x2": F16, "bf16x2": Bf16], |x| x.0);
 
     table.group("Selection (9.7.6.3)");
-    for (bytes, types) in TYPES {
-        for suffix in types {
-            let choose = op!(|a: u64, b: u64, choice: bool| if choice { a } else { b });
-            table.add(format!("selp.{suffix}"), choose.taint(|_| TaintRule::Choose(bytes)));
-            table.add(format!("slct.{suffix}.s32"), op!(|a: u64, b: u64, c: i32| if c >= 0 { a } else { b }));
-            // A subnormal third operand is zero with `.ftz`, and of NaN the second is taken.
-            table.add(format!("slct.{suffix}.f32"), op!(|a: u64, b: u64, c: f32| if c >= 0.0 { a } else { b }));
-            table.add(
-                format!("slct.ftz.{suffix}.f32"),
-                op!(|a: u64, b: u64, c: f32| if flush(c) >= 0.0 { a } else { b }),
-            );
-        }
+    for suffix in TYPES.iter().flat_map(|(_, types)| types.iter()) {
+        let choose = op!(|a: u64, b: u64, choice: bool| if choice { a } else { b });
+        table.add(format!("selp.{suffix}"), choose.taint(TaintRule::Choose));
+        table.add(format!("slct.{suffix}.s32"), op!(|a: u64, b: u64, c: i32| if c >= 0 { a } else { b }));
+        // A subnormal third operand is zero with `.ftz`, and of NaN the second is taken.
+        table.add(format!("slct.{suffix}.f32"), op!(|a: u64, b: u64, c: f32| if c >= 0.0 { a } else { b }));
+        table.add(format!("slct.ftz.{suffix}.f32"), op!(|a: u64, b: u64, c: f32| if flush(c) >= 0.0 { a } else { b }));
     }
 }

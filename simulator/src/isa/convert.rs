@@ -29,7 +29,7 @@ fn moves(table: &mut Table) {
     for (bytes, types) in [(1, &["pred", "b8"][..])].into_iter().chain(TYPES) {
         for suffix in types {
             let action = Action::Move { bytes };
-            let form = Form::from(action).taint(|_| TaintRule::Bytes(bytes));
+            let form = Form::from(action).taint(TaintRule::BITS);
             table.add(format!("mov.{suffix}"), Form { fusion: Some(Fusion::Copy), ..form });
         }
     }
@@ -60,8 +60,8 @@ fn moves(table: &mut Table) {
             Space::SHARED_WINDOW => [op!(|a: u64| a | Space::SHARED_WINDOW), op!(|a: u64| a & !Space::SHARED_WINDOW)],
             _ => [op!(|a: u64| a | Space::LOCAL_WINDOW), op!(|a: u64| a & !Space::LOCAL_WINDOW)],
         };
-        table.add(format!("cvta.{space}.u64"), into.taint(TaintRule::Bytes));
-        table.add(format!("cvta.to.{space}.u64"), from.taint(TaintRule::Bytes));
+        table.add(format!("cvta.{space}.u64"), into.taint(TaintRule::BITS));
+        table.add(format!("cvta.to.{space}.u64"), from.taint(TaintRule::BITS));
     }
     for word in ["isspacep.param", "isspacep.param::entry"] {
         table.add(word, op!(|_a: u64| false));
@@ -106,7 +106,7 @@ fn integers(table: &mut Table) {
 impl Form {
     /// An integer that is extended, or cut: what is above the narrower type depends on its sign.
     fn extends<To: Lane>(self) -> Self {
-        let form = self.taint(|bytes| TaintRule::Unpack(0, bytes.min(To::BYTES)));
+        let form = self.taint(TaintRule::BITS);
         let is_signed = (self.source.0, TypeId::of::<To>()) == (TypeId::of::<i32>(), TypeId::of::<i64>());
         if is_signed { form.check(ArithmeticCheck::Extend) } else { form }
     }

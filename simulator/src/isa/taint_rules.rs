@@ -1,32 +1,35 @@
-//! What the checkers know about a form: how undefined bytes of its sources reach its result, and which arithmetic mistakes
+//! What the checkers know about a form: how undefined bits of its sources reach its result, and which arithmetic mistakes
 //! it can make that are not faults.
 
 use super::Two;
 use crate::lanes::{Lanes, WARP};
 
-/// How the bytes of a result depend on those of the sources.
+/// How the bits of a result depend on those of the sources.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TaintRule {
-    /// Every byte depends on every byte of every source.
+    /// Every bit depends on every bit of every source.
     Whole,
-    /// Each byte depends on the same byte of each source: moves and most bit operations.
-    Bytes(u8),
-    /// [`Self::Bytes`], but a byte of zeros decides the result.
-    And(u8),
-    /// [`Self::Bytes`], but a byte of ones decides the result.
-    Or(u8),
-    /// The bytes of the source that the third one chooses.
-    Choose(u8),
-    /// The second source above the first, each of this many bytes.
-    Pack(u8),
-    /// This many bytes of the source, from a byte on: (from, bytes).
-    Unpack(u8, u8),
-    /// The bytes of the first source, shifted up by the second one's bits.
-    Left(u8),
-    /// The bytes of the first source, shifted down by the second one's bits.
-    Right(u8),
-    /// Four bytes of the first two sources, which the third one chooses (`prmt`).
-    Permute,
+    /// Every bit of a half depends on the same half of each source: two numbers of 16 bits in one register.
+    Halves,
+    /// Each bit depends on those bits of each source that are not above it: sums and products of integers.
+    Upwards,
+    /// The sources, of this many bytes, are different if one bit is: comparisons for equality.
+    Equality(u8),
+    /// Each bit depends on at most one bit of each source: moves, bit operations, shifts and permutations. Every bit depends on every bit
+    /// of the sources that `controls` has a bit for.
+    Bits {
+        /// The sources that say which bit it is.
+        controls: u8,
+    },
+    /// [`Self::Bits`] of one source, of which the result takes this many bytes.
+    Part(u8),
+    /// The first or the second source, as the third one says.
+    Choose,
+}
+
+impl TaintRule {
+    /// Moves and bit operations, in which no source is a control.
+    pub const BITS: Self = Self::Bits { controls: 0 };
 }
 
 /// The numbers that the bits of lanes are.

@@ -406,7 +406,10 @@ fn sources(code: &[Inst], register: Register) -> Vec<Register> {
     let mut found = vec![register];
     let mut place = 0;
     while let Some(&copy) = found.get(place) {
-        for inst in code.iter().filter(|inst| inst.d == copy && matches!(inst.taint_rule, TaintRule::Bytes(_))) {
+        for inst in code
+            .iter()
+            .filter(|inst| inst.d == copy && inst.taint_rule == TaintRule::BITS && matches!(inst.op, Op::One(_)))
+        {
             if !found.contains(&inst.args[0]) {
                 found.push(inst.args[0]);
             }

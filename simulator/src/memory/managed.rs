@@ -1,10 +1,10 @@
 //! Managed memory, and pinned or registered memory of the host, which host and device access without a call: an allocation whose address is that of its bytes in the process.
 
 use super::{AccessError, BASE, Memory, NUMBER_BITS, SLOT_BITS, locate};
-use crate::byte_set::ByteSet;
 use crate::bytes::Bytes;
 use crate::lanes::{Lanes, lanes};
 use crate::shadowed_buffer::ShadowedBuffer;
+use crate::undefined::Undefined;
 
 /// How far past managed memory an address still counts as one of it, and as out of its bounds.
 const NEAR: u64 = 1 << 20;
@@ -40,7 +40,7 @@ impl Memory {
     fn in_process(&mut self, address: u64, bytes: u64) -> u64 {
         let (number, _) = locate(address);
         let buffer = &mut self.slots[number].buffer;
-        buffer.undefined = ByteSet::empty(bytes as usize);
+        buffer.undefined = Undefined::new(bytes as usize, true);
         let host = buffer.data.as_ptr().addr() as u64;
         // What was freed there before can no longer be told apart.
         self.managed.retain(|&start, other| start >= host + bytes || start + self.slots[*other].bytes <= host);

@@ -1,9 +1,9 @@
 //! Pretended memory: allocations that are too large to hold. Their addresses are exact, and they take what is written to them.
 
 use super::{AccessError, Memory, locate};
-use crate::byte_set::ByteSet;
 use crate::lanes::{Lanes, lanes};
-use crate::shadowed_buffer::{ShadowedBuffer, UndefinedBytes};
+use crate::shadowed_buffer::{ShadowedBuffer, UndefinedBits};
+use crate::undefined::Undefined;
 
 impl Memory {
     /// Whether an address is in a live allocation that is pretended.
@@ -29,7 +29,7 @@ impl Memory {
         for address in addresses(params) {
             if let Some(number) = self.pretended(address) {
                 let undefined = &mut self.slots[number].buffer.undefined;
-                *undefined = ByteSet::empty(undefined.length());
+                *undefined = Undefined::new(undefined.length(), true);
             }
         }
     }
@@ -63,13 +63,14 @@ impl Memory {
         at: &Lanes,
         mask: u32,
         values: &Lanes,
-        undefined: &UndefinedBytes,
+        undefined: &UndefinedBits,
     ) -> bool {
         lanes(mask).all(|lane| {
             let (number, offset) = locate(at[lane]);
             let same = |held: &[u8]| *held == values[lane].to_le_bytes()[..bytes];
             self.bytes(at[lane], bytes as u64).is_ok_and(same)
-                && self.slots[number].buffer.undefined.bits_at(offset, bytes) == undefined[lane]
+                && self.slots[number].buffer.undefined.at(offset, bytes)
+                    == undefined[lane] & u64::MAX >> (64 - 8 * bytes)
         })
     }
 }

@@ -1,12 +1,12 @@
 //! Copies of all that a device's memory holds, to run a launch again from where it began.
 
 use super::Memory;
-use crate::byte_set::ByteSet;
 use crate::bytes::Bytes;
+use crate::undefined::Undefined;
 
-/// The bytes of all allocations, and which of them were never written.
+/// The bytes of all allocations, and which of their bits were never written.
 #[derive(Debug)]
-pub struct Snapshot(Vec<(usize, Vec<u8>, ByteSet)>);
+pub struct Snapshot(Vec<(usize, Vec<u8>, Undefined)>);
 
 impl Memory {
     /// A copy of what the memory holds; `None` if that is more than `most` bytes, or pretended.

@@ -11,7 +11,7 @@ use crate::kernel::{Inst, Kernel, Op, Register};
 use crate::lanes::{Lanes, WARP, lanes};
 use crate::memory::AccessError;
 use crate::race::{Accessor, Order, Site};
-use crate::shadowed_buffer::{Observed, UndefinedBytes, Written};
+use crate::shadowed_buffer::{Observed, UndefinedBits, Written};
 
 /// An access that a warp is about to make: in one space, lane by lane.
 #[derive(Clone, Copy)]
@@ -168,7 +168,8 @@ fn check_access(warp: &mut Warp, machine: &mut Machine, inst: &Inst, access: War
     if let Op::Atomic { .. } = inst.op {
         reads(warp, machine, access, None, &mut observed);
         remember_undefined(warp, machine, inst.d, access, &observed);
-        undefined.iter_mut().zip(&observed.undefined).for_each(|(own, read)| *own |= read);
+        let read = observed.undefined.iter().flat_map(|read| read.iter());
+        undefined.iter_mut().zip(read).for_each(|(own, read)| *own |= read);
     }
     let values = warp.registers[source];
     let updates = matches!(inst.op, Op::Atomic { .. });
@@ -195,7 +196,7 @@ fn changes_nothing(
     machine: &Machine,
     inst: &Inst,
     WarpAccess { space, bytes, at, mask }: WarpAccess,
-    undefined: &UndefinedBytes,
+    undefined: &UndefinedBits,
 ) -> bool {
     let values = &warp.registers[inst.args[1] as usize];
     matches!((inst.op, space), (Op::Store { .. }, Space::Global))
@@ -278,14 +279,19 @@ fn reads(
     }
 }
 
-/// Records which bytes of a register were read from memory that was never written.
+/// Records which bits of a register were read from memory that was never written.
 fn remember_undefined(warp: &mut Warp, machine: &mut Machine, d: Register, access: WarpAccess, observed: &Observed) {
     let WarpAccess { space, at, mask, .. } = access;
-    let Some(lane) = observed.undefined_lane else { return warp.taints.clear(d, mask) };
-    let address = at[lane] + u64::from(observed.undefined[lane].trailing_zeros());
+    let Some(mut undefined) = observed.undefined.as_deref().copied() else { return warp.taints.clear(d, mask) };
+    let lane = lanes(mask).find(|&lane| undefined[lane] != 0).unwrap_or_default();
+    let address = at[lane] + u64::from(undefined[lane].trailing_zeros() / 8);
+    if let Op::Load { bytes, signed: true, .. } = machine.kernel.code[machine.pc as usize].op {
+        // What is above the value depends on its sign.
+        undefined = undefined.map(|bits| extend(bits, bytes, true));
+    }
     let near = machine.describe_address(space, address);
     machine.origins.entry(machine.pc).or_insert((address, near));
-    warp.taints.set(d, mask, &Taint { undefined: observed.undefined, origin: machine.pc, ..Taint::default() });
+    warp.taints.set(d, mask, &Taint { undefined, origin: machine.pc, ..Taint::default() });
 }
 
 /// Reports what the checks found.

@@ -189,7 +189,7 @@ fn reduced(warps: &[Warp], machine: &Machine, number: usize) -> ([u64; 3], Taint
                 (holds, fails) = (holds + held, fails + fragment.mask.count_ones() - held);
                 let its = warp.taints.of(inst.args[2]);
                 if lanes(fragment.mask).any(|lane| its.undefined[lane] != 0) {
-                    taint = Taint { undefined: [u8::MAX; WARP], origin: its.origin, ..taint };
+                    taint = Taint { undefined: [u64::MAX; WARP], origin: its.origin, ..taint };
                 }
             }
         }

@@ -103,7 +103,7 @@ fn gather(warp: &mut Warp, gather: Gather, inst: &Inst, mask: u32) {
         // If one value is undefined, so is the answer.
         let taint = warp.taints.of(inst.args[0]);
         let known = lanes(mask).all(|lane| taint.undefined[lane] == 0);
-        let new = Taint { undefined: [if known { 0 } else { u8::MAX }; WARP], ..taint };
+        let new = Taint { undefined: [if known { 0 } else { u64::MAX }; WARP], ..taint };
         warp.taints.set(inst.d, mask, &new);
         warp.taints.set(inst.d2, mask, &new);
     }

@@ -124,7 +124,7 @@ fn move_part(
         warp.registers[part] = warp.registers[whole].map(|bits| bits >> (8 * byte));
         if warp.taints.any {
             let taint = warp.taints.of(register);
-            let undefined = taint.undefined.map(|bytes| bytes >> byte);
+            let undefined = taint.undefined.map(|bits| bits >> (8 * byte));
             warp.taints.set(inst.d, u32::MAX, &Taint { undefined, ..taint });
         }
         return access::access_at(warp, space, bytes, machine, inst, &mut at, u32::MAX);
@@ -136,7 +136,7 @@ fn move_part(
         let kept = if byte == 0 { Taint::default() } else { warp.taints.of(register) };
         let mut new = warp.taints.of(inst.d);
         for (undefined, kept) in new.undefined.iter_mut().zip(kept.undefined) {
-            *undefined = *undefined << byte | kept;
+            *undefined = *undefined << (8 * byte) | kept;
         }
         if kept.undefined != [0; WARP] {
             new.origin = kept.origin;
@@ -159,7 +159,7 @@ fn transpose(warp: &mut Warp, to: Register, from: Register) {
     if warp.taints.any {
         let half_of = |lane: usize, half: usize| {
             let (lane, from) = source(lane, half);
-            (taint.undefined[lane] >> (2 * from) & 3) << (2 * half)
+            (taint.undefined[lane] >> (16 * from) & 0xffff) << (16 * half)
         };
         let undefined = std::array::from_fn(|lane| half_of(lane, 0) | half_of(lane, 1));
         warp.taints.set(to, u32::MAX, &Taint { undefined, wrong: [0; WARP], ..taint });

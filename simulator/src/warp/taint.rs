@@ -1,18 +1,21 @@
-//! The taint of registers: bytes that were never written, and numbers that arithmetic made wrong. Taint follows the values
+//! The taint of registers: bits that were never written, and numbers that arithmetic made wrong. Taint follows the values
 //! through a warp and is reported if it decides something: a branch, an address, a member mask.
 
+mod undefined_bits;
+
+use self::undefined_bits::undefined_bits;
 use super::{Machine, Warp, stop};
 use crate::fault::{Kind, Note};
 use crate::isa::{Apart, ArithmeticCheck, TaintRule, Three};
 use crate::kernel::{CARRY, Inst, Op, Register};
 use crate::lanes::{Lanes, WARP, lanes};
-use crate::shadowed_buffer::UndefinedBytes;
+use crate::shadowed_buffer::UndefinedBits;
 
 /// The taint of a register, lane by lane.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Taint {
-    /// The bytes that were never written.
-    pub undefined: UndefinedBytes,
+    /// The bits that were never written.
+    pub undefined: UndefinedBits,
     /// How the number went wrong.
     pub wrong: [u8; WARP],
     /// The instruction that it comes from.
@@ -22,6 +25,7 @@ pub struct Taint {
 /// The taint of a warp's registers.
 #[derive(Debug, Default)]
 pub struct Taints {
+    /// None until one is tainted.
     registers: Vec<Taint>,
     /// Whether a register may be tainted. No other one is.
     marked: Vec<bool>,
@@ -33,8 +37,7 @@ impl Taints {
     /// Makes room for so many registers, and clears all.
     pub fn track(&mut self, registers: usize) {
         self.reset();
-        if self.registers.len() < registers {
-            self.registers.resize(registers, Taint::default());
+        if self.marked.len() < registers {
             self.marked.resize(registers, false);
         }
     }
@@ -61,6 +64,9 @@ impl Taints {
 
     /// Sets the taint of a register's lanes.
     pub fn set(&mut self, register: Register, mask: u32, new: &Taint) {
+        if self.registers.len() < self.marked.len() {
+            self.registers.resize(self.marked.len(), Taint::default());
+        }
         self.any = true;
         self.marked[register as usize] = true;
         let old = &mut self.registers[register as usize];
@@ -159,7 +165,8 @@ fn new_taint(warp: &mut Warp, machine: &mut Machine, computes: Computes) {
     let mut new = Taint { origin: pc, ..Taint::default() };
     if warp.taints.any {
         let taints = args.map(|arg| &warp.taints.registers[arg]);
-        undefined_bytes(inst.taint_rule, taints, sources, args.map(|arg| &warp.registers[arg]), &mut new.undefined);
+        let values = args.map(|arg| &warp.registers[arg]);
+        new.undefined = undefined_bits(inst, [0, 1, 2, 3].map(|at| (values[at], &taints[at].undefined)), sources);
         new.wrong = wrongs(inst.taint_rule, taints, &warp.registers[args[2]], sources);
         if let Some(taint) =
             taints[..sources].iter().find(|taint| taint.undefined != [0; WARP] || taint.wrong != [0; WARP])
@@ -251,7 +258,7 @@ pub fn check_address(warp: &Warp, machine: &mut Machine, inst: &Inst, mask: u32)
     }
 }
 
-/// Reports a register with undefined bytes that decides something.
+/// Reports a register with undefined bits that decides something.
 pub fn report_undefined(warp: &Warp, machine: &mut Machine, inst: &Inst, register: Register, mask: u32, how: &str) {
     let taint = warp.taints.of(register);
     let Some(lane) = lanes(mask).find(|&lane| taint.undefined[lane] != 0) else { return };
@@ -337,55 +344,10 @@ fn converted(x: f64, least: f64, beyond: f64) -> u8 {
     u8::from(x.is_nan()) * FROM_NAN + is_beyond * FROM_BEYOND
 }
 
-/// The undefined bytes of a result.
-fn undefined_bytes(how: TaintRule, taints: [&Taint; 4], sources: usize, values: [&Lanes; 4], out: &mut UndefinedBytes) {
-    let undefined = taints.map(|taint| &taint.undefined);
-    let any = |lane: usize| undefined[..sources].iter().fold(0, |all, undefined| all | undefined[lane]);
-    let cut = |bytes: u8| u8::MAX >> (8 - bytes);
-    for (lane, out) in out.iter_mut().enumerate() {
-        let (a, b) = (undefined[0][lane], undefined[1][lane]);
-        let byte = |arg: usize, place: usize| (values[arg][lane] >> (8 * place)) as u8;
-        // The bytes that one source decides, whatever the other one holds.
-        let decided = |value: u8| {
-            let by = |arg: usize, undefined: u8| {
-                (0..8).filter(move |&at| byte(arg, at) == value && undefined >> at & 1 == 0)
-            };
-            by(0, a).chain(by(1, b)).fold(0, |all, at| all | 1 << at)
-        };
-        *out = match how {
-            _ if any(lane) == 0 => 0,
-            TaintRule::Whole => u8::MAX,
-            TaintRule::Bytes(bytes) => any(lane) & cut(bytes),
-            TaintRule::And(bytes) => any(lane) & cut(bytes) & !decided(0),
-            TaintRule::Or(bytes) => any(lane) & cut(bytes) & !decided(u8::MAX),
-            TaintRule::Choose(_) if undefined[2][lane] != 0 => u8::MAX,
-            TaintRule::Choose(bytes) => (if values[2][lane] & 1 != 0 { a } else { b }) & cut(bytes),
-            TaintRule::Pack(bytes) => a & cut(bytes) | (u16::from(b & cut(bytes)) << bytes) as u8,
-            TaintRule::Unpack(from, bytes) => a >> from & cut(bytes),
-            TaintRule::Left(_) | TaintRule::Right(_) if b != 0 => u8::MAX,
-            TaintRule::Left(bytes) => shifted(u16::from(a & cut(bytes)), values[1][lane], true) & cut(bytes),
-            TaintRule::Right(bytes) => shifted(u16::from(a & cut(bytes)), values[1][lane], false) & cut(bytes),
-            TaintRule::Permute if undefined[2][lane] != 0 => u8::MAX,
-            TaintRule::Permute => (0..4).fold(0, |all, place| {
-                let from = values[2][lane] >> (4 * place) & 7;
-                let both = a & 15 | b << 4;
-                all | (both >> from & 1) << place
-            }),
-        };
-    }
-}
-
-/// A byte mask, shifted by a number of bits: a byte may end up in two.
-fn shifted(undefined: u16, bits: u64, left: bool) -> u8 {
-    let (bytes, rest) = ((bits / 8).min(8) as u32, !bits.is_multiple_of(8));
-    let by = |bytes: u32| (if left { undefined << bytes } else { undefined >> bytes }) as u8;
-    by(bytes) | if rest { by(bytes + 1) } else { 0 }
-}
-
 /// How each lane of a result is wrong because of its sources.
 fn wrongs(how: TaintRule, taints: [&Taint; 4], choice: &Lanes, sources: usize) -> [u8; WARP] {
     std::array::from_fn(|lane| match how {
-        TaintRule::Choose(_) => taints[usize::from(choice[lane] & 1 == 0)].wrong[lane],
+        TaintRule::Choose => taints[usize::from(choice[lane] & 1 == 0)].wrong[lane],
         _ => taints[..sources].iter().fold(0, |all, taint| all | taint.wrong[lane]),
     })
 }

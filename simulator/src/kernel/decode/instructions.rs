@@ -215,7 +215,7 @@ impl<'a> Decoder<'a> {
             [part] => {
                 let (to, from) = if unpacks { (part, whole) } else { (whole, part) };
                 let (d, args) = (self.destination(to)?, [self.value(from)?, ZERO, ZERO, ZERO]);
-                let taint_rule = TaintRule::Bytes(8);
+                let taint_rule = TaintRule::BITS;
                 self.push(Inst { d, args, source, taint_rule, ..Inst::new(Op::One(isa::copy)) });
                 Ok(())
             }
@@ -237,7 +237,7 @@ impl<'a> Decoder<'a> {
                 4 => "unpack.32",
                 _ => "unpack.48",
             };
-            let (d, taint_rule) = (self.destination(part)?, TaintRule::Unpack(at, each));
+            let (d, taint_rule) = (self.destination(part)?, TaintRule::Part(each));
             self.push(Inst { d, args, source, taint_rule, ..Inst::new(Self::op(unpack)) });
         }
         Ok(())
@@ -257,7 +257,7 @@ impl<'a> Decoder<'a> {
             let mut packed = Vec::new();
             for pair in parts.chunks_exact(2) {
                 let d = if parts.len() == 2 { to } else { self.names.fresh() };
-                let (args, taint_rule) = ([pair[0], pair[1], ZERO, ZERO], TaintRule::Pack(bytes));
+                let (args, taint_rule) = ([pair[0], pair[1], ZERO, ZERO], TaintRule::BITS);
                 self.push(Inst { d, args, source, taint_rule, ..Inst::new(Self::op(pack)) });
                 packed.push(d);
             }

@@ -67,7 +67,7 @@ impl<'a> Decoder<'a> {
                 (true, 4) => "cvt.s64.s32",
                 _ => "mov.b64",
             };
-            let taint_rule = TaintRule::Bytes(access.bytes);
+            let taint_rule = TaintRule::BITS;
             return Ok(Inst { args: [from, ZERO, ZERO, ZERO], taint_rule, ..Inst::new(Self::op(extend)) });
         }
         let (base, at) = self.place(place)?;
@@ -98,7 +98,7 @@ impl<'a> Decoder<'a> {
     ) -> Result<Inst, String> {
         if let Binding::DeviceParam(place) = place {
             let d = self.param_register(place, offset, bytes)?;
-            let taint_rule = TaintRule::Bytes(8);
+            let taint_rule = TaintRule::BITS;
             return Ok(Inst { d, args: [from, ZERO, ZERO, ZERO], taint_rule, ..Inst::new(Self::op("mov.b64")) });
         }
         let (base, at) = self.place(place)?;

@@ -108,11 +108,11 @@ fn results<T: Copy + Default>(
     results
 }
 
-/// The taint of the result: of elements whose row or column of the factors, or whose summand, has undefined bytes.
+/// The taint of the result: of elements whose row or column of the factors, or whose summand, has undefined bits.
 fn product_taints(warp: &Warp, product: &Product, from: Sources) -> Vec<Taint> {
     let doubts = |fragment: &MatrixFragment, registers: &[Register]| {
         grid(fragment, false, |register, bit| {
-            warp.taints.of(registers[register]).undefined.map(|undefined| undefined & bytes(fragment, bit) != 0)
+            warp.taints.of(registers[register]).undefined.map(|undefined| undefined & bits_of(fragment, bit) != 0)
         })
     };
     let (a, b, c) = (doubts(&product.a, from.a), doubts(&product.b, from.b), doubts(&product.c, from.c));
@@ -126,7 +126,7 @@ fn product_taints(warp: &Warp, product: &Product, from: Sources) -> Vec<Taint> {
     each(&product.d, false, |register, bit, places| {
         for (undefined, place) in taints[register].undefined.iter_mut().zip(places) {
             if c.values[place] || rows[place / c.columns] || columns[place % c.columns] {
-                *undefined |= bytes(&product.d, bit);
+                *undefined |= bits_of(&product.d, bit);
             }
         }
     });
@@ -155,10 +155,9 @@ fn each(fragment: &MatrixFragment, turned: bool, mut of: impl FnMut(usize, usize
     }
 }
 
-/// The bytes of a register that have an element which begins at this bit.
-fn bytes(fragment: &MatrixFragment, bit: usize) -> u8 {
-    let count = fragment.element.bits().div_ceil(8);
-    (u8::MAX >> (8 - count)) << (bit / 8)
+/// The bits of the element that begins at this bit of a register.
+fn bits_of(fragment: &MatrixFragment, bit: usize) -> u64 {
+    u64::MAX >> (64 - fragment.element.bits()) << bit
 }
 
 /// The numbers that begin at this bit; there may be others above them.
