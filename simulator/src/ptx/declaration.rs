@@ -120,7 +120,11 @@ pub fn registers<'a>(lexer: &mut Lexer<'a>) -> Result<Registers<'a>, SyntaxError
         && word.starts_with('.')
     {
         predicates |= word == ".pred";
-        elements = word.strip_prefix(".v").and_then(|count| count.parse().ok()).or(elements);
+        if let Some(count) = word.strip_prefix(".v") {
+            // PTX ISA 5.4.2; eight elements since version 8.8.
+            let known = count.parse().ok().filter(|count| [2, 4, 8].contains(count));
+            elements = Some(known.ok_or_else(|| lexer.error(format!("a vector of {count} elements")))?);
+        }
         lexer.take()?;
         // The alignment of a register means nothing.
         if word == ".align" {

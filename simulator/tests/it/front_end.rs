@@ -133,6 +133,7 @@ fn deep_nesting_and_other_alphabets_are_errors() {
 #[test]
 fn unsupported_bodies_are_named() {
     for (body, expected) in [
+        ("\n  .reg .v4444400000 .b32 %v;", "line 6: a vector of 4444400000 elements"),
         ("bra NOWHERE;", "a branch to an undefined label"),
         ("add.s32 %r1, %r2;", "add.s32 with these operands"),
         ("mov.u32 %r1, %nowhere;", "unknown name `%nowhere`"),
