@@ -255,7 +255,8 @@ fn value(
         }
         _ => constant(lexer, declared.element)?,
     };
-    data.extend_from_slice(&value.to_le_bytes()[..declared.element as usize]);
+    // A constant has 64 bits (PTX ISA 4.5).
+    data.extend_from_slice(&u128::from(value).to_le_bytes()[..declared.element as usize]);
     Ok(())
 }
 

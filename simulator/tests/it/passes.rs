@@ -124,7 +124,7 @@ const PASSES: &[Pass] = &[
     pass(
         "constants.ptx",
         1,
-        |_| vec![0x0403_0201, (-5i32) as u32, 1.5f32.to_bits(), 0x9abc_def0, 0x1234_5678, 0, 7, 300],
+        |_| vec![0x0403_0201, (-5i32) as u32, 1.5f32.to_bits(), 0x9abc_def0, 0x1234_5678, 0, 7, 400],
         &[],
     ),
     pass("immediates.ptx", 1, |_| immediates(), &[]),
