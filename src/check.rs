@@ -8,19 +8,23 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context, ensure};
 
 use crate::case::Case;
+#[cfg(feature = "cuda")]
 use crate::device::Device;
 use crate::examine::{Original, Patience, examine};
 use crate::exec::{Executor, OwnWorker, WorkerSpec, own_devices, serve_if_asked};
+use crate::fuzz::InProcess;
+#[cfg(feature = "cuda")]
+use crate::fuzz::watch_device;
 use crate::generate::{Mode, drawn, sample};
-use crate::ops::{Op, beside, own};
+use crate::ops::{Op, own};
 use crate::oracle::{Evidence, Kind, Signature, Verdict, Violation, judge};
 use crate::outcome::{Observation, Outcome};
 use crate::report::sentence;
-use crate::run::{open, run as run_case};
 use crate::settle::{Judged, Settings};
 use crate::store::Finding;
 
@@ -87,7 +91,8 @@ pub fn run(op: &'static Op, options: &Options) -> anyhow::Result<Ended> {
     Check::start(op)?.run(options)
 }
 
-/// Runs the case of `op` that a fuzzer's `bytes` mean in this process, on the CPU. The body of a target of cargo-fuzz:
+/// Runs the case of `op` that a fuzzer's `bytes` mean in this process, on the devices of [`check`]. libFuzzer is guided by the branches of
+/// your code, and by those of the kernels on the simulated device. The body of a target of cargo-fuzz:
 ///
 /// ```no_run
 /// # let op = snuffer::define("exp").floats("x", "any..").call(|args| args.tensor("x")?.exp());
@@ -103,18 +108,27 @@ pub fn fuzz(op: &'static Op, bytes: &[u8]) {
     if !own::has_a_caller(&case) || op.check(&case).is_err() {
         return;
     }
-    let cpu = open(Device::Cpu).expect("the CPU is always there");
-    let on_cpu = |case: &Case| run_case(case, &cpu, |_| ());
-    let outcome = on_cpu(&case);
-    let contiguous = (!case.is_plain()).then(|| on_cpu(&case.contiguous()));
-    let sibling = beside(&case, &outcome).map(|sibling| on_cpu(&sibling));
-    let samples = own::samples(&case).iter().map(|sample| on_cpu(&sample.case)).collect();
-    let seen = [Observation { contiguous, sibling, samples, ..Observation::new(Device::Cpu, outcome) }];
+    let seen = in_process(&case).unwrap_or_else(|error| panic!("cannot run {}: {error:#}", op.name));
     let verdict = judge(&Evidence::new(op, &case, &seen));
     if let Some(violation) = verdict.violations().iter().find(|violation| is_failure(violation)) {
         let signature = violation.signature(op.name);
         panic!("{}\n\n  {}\n\n{}", sentence(&signature), violation.detail, case.to_text());
     }
+}
+
+/// Runs a case on the devices of this process, which it opens once.
+fn in_process(case: &Case) -> anyhow::Result<Vec<Observation>> {
+    static OPENED: Mutex<Option<InProcess>> = Mutex::new(None);
+    let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
+    if opened.is_none() {
+        let devices = InProcess::open(&own_devices())?;
+        #[cfg(feature = "cuda")]
+        if devices.devices().any(|device| matches!(device, Device::Sim(_))) {
+            watch_device()?;
+        }
+        *opened = Some(devices);
+    }
+    opened.as_mut().context("it was just opened")?.observe(case)
 }
 
 /// True if a violation fails a check. Rejecting a view does not, as long as the same values are accepted in contiguous tensors.

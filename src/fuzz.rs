@@ -2,7 +2,10 @@
 //! `snuffer import` turns it into findings.
 
 mod captured_stderr;
+#[cfg(feature = "cuda")]
+mod device_counters;
 mod fatal;
+mod in_process;
 mod known;
 mod session;
 
@@ -20,7 +23,10 @@ use crate::generate::{Draw, EDITS, Mode, VIOLATIONS, random, spliced};
 use crate::hunt::Sample;
 use crate::ops::{self, Op, sequence};
 
+#[cfg(feature = "cuda")]
+pub use device_counters::watch_device;
 pub use fatal::{End, Fatal};
+pub use in_process::InProcess;
 pub use known::Known;
 pub use session::{Executed, Session};
 

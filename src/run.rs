@@ -3,9 +3,9 @@
 
 pub mod effort;
 #[cfg(feature = "cuda")]
-mod exact;
-#[cfg(feature = "cuda")]
 pub mod gpu;
+#[cfg(feature = "cuda")]
+mod hidden;
 mod panic_location;
 mod refusal;
 mod tensors;

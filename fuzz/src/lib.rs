@@ -15,7 +15,7 @@
 pub mod foreign;
 
 use std::env;
-use std::ffi::{c_int, c_void};
+use std::ffi::c_int;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::ptr::addr_of_mut;
@@ -26,18 +26,16 @@ use std::time::SystemTime;
 use libfuzzer_sys::Corpus;
 use snuffer::case::Case;
 use snuffer::device::Device;
+#[cfg(feature = "cuda")]
+use snuffer::fuzz::watch_device;
 use snuffer::fuzz::{End, Executed, Known, Session, Target, restrict};
 use snuffer::run::{install_panic_hook, last_panic};
 use snuffer::store::{Store, regression};
 
-/// The number of device counters: a byte per class of grids and branch edge of each kernel.
-const DEVICE: usize = if cfg!(feature = "cuda") { 1 << 17 } else { 0 };
 /// The number of counters for pairs of an op and an outcome, hashed.
 const CELLS: usize = 1 << 13;
 
 // libFuzzer finds these by the name of their section, reads them after each input, and clears them before the next.
-#[unsafe(link_section = "__libfuzzer_extra_counters")]
-static mut DEVICE_COUNTERS: [u8; DEVICE] = [0; DEVICE];
 #[unsafe(link_section = "__libfuzzer_extra_counters")]
 static mut CELL_COUNTERS: [u8; CELLS] = [0; CELLS];
 
@@ -95,8 +93,9 @@ fn session(target: Target, name: &str) -> Result<Session, String> {
     // SAFETY: only the session writes to the cells, and libFuzzer reads them between inputs.
     let cells = unsafe { slice::from_raw_parts_mut(addr_of_mut!(CELL_COUNTERS).cast(), CELLS) };
     let cells = if without("cells") { &mut [] } else { cells };
+    #[cfg(feature = "cuda")]
     if devices.iter().any(|device| matches!(device, Device::Sim(_))) && !without("counters") {
-        watch_device()?;
+        watch_device().map_err(|error| format!("{error:#}"))?;
     }
     restricted().map_err(|error| format!("{error:#}"))?;
     let known = known(&folder).map_err(|error| format!("{error:#}"))?;
@@ -124,19 +123,6 @@ extern "C" fn say_what_was_skipped() {
     for (fatal, count) in session.known().fatal().filter(|(_, count)| *count > 0) {
         eprintln!("fuzz: stepped over {count} calls like {fatal}");
     }
-}
-
-/// Makes the simulated device count in the bytes that libFuzzer watches.
-fn watch_device() -> Result<(), String> {
-    let this = libloading::os::unix::Library::this();
-    // SAFETY: the function of this name has this type; the counters live as long as the process.
-    unsafe {
-        let count_in: libloading::os::unix::Symbol<unsafe extern "C" fn(*mut c_void, usize)> = this
-            .get(b"snuffer_sim_count_in\0")
-            .map_err(|_| "the simulated device is not linked; build with `cargo xtask fuzz`")?;
-        count_in(addr_of_mut!(DEVICE_COUNTERS).cast(), DEVICE);
-    }
-    Ok(())
 }
 
 fn known(artifacts: &Path) -> anyhow::Result<Known> {

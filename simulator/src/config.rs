@@ -55,6 +55,8 @@ pub struct Checks {
     pub same_values: bool,
     /// Threads that end before a barrier at which others of their block wait. Not among all: PTX allows it, where CUDA C++ does not.
     pub early_exits: bool,
+    /// Infinities and NaN that are made of finite numbers: facts, not faults. Not among all: many programs mean them.
+    pub not_finite: bool,
     /// Memory that was never freed. Not among all: when a process ends, so does its memory.
     pub leaks: bool,
 }
@@ -70,6 +72,7 @@ impl Checks {
         same_values: false,
         leaks: false,
         early_exits: false,
+        not_finite: false,
     };
 
     fn named(&mut self, name: &str) -> Option<&mut bool> {
@@ -82,6 +85,7 @@ impl Checks {
             "same-values" => &mut self.same_values,
             "leaks" => &mut self.leaks,
             "early-exits" => &mut self.early_exits,
+            "not-finite" => &mut self.not_finite,
             _ => return None,
         })
     }
@@ -99,6 +103,7 @@ impl Default for Checks {
             same_values: false,
             leaks: false,
             early_exits: false,
+            not_finite: false,
         }
     }
 }
@@ -113,12 +118,12 @@ impl std::str::FromStr for Checks {
         }
         for name in text.split(',') {
             if name == "all" {
-                let Self { same_values, early_exits, leaks, .. } = checks;
-                checks = Self { same_values, early_exits, leaks, ..Self::default() };
+                let Self { same_values, early_exits, not_finite, leaks, .. } = checks;
+                checks = Self { same_values, early_exits, not_finite, leaks, ..Self::default() };
                 continue;
             }
             *checks.named(name).ok_or(
-                "must be none, or some of all,initialization,races,streams,arithmetic,loops,same-values,early-exits,leaks",
+                "must be none, or some of all,initialization,races,streams,arithmetic,loops,same-values,early-exits,not-finite,leaks",
             )? = true;
         }
         Ok(checks)

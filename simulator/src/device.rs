@@ -16,7 +16,7 @@ use crate::kernel::{self, Kernel};
 use crate::launch;
 use crate::memory::Memory;
 use crate::mutate::{self, Change};
-use crate::ptx::{self, Module, Text};
+use crate::ptx::{self, Module, Text, Variable};
 use crate::warp::{Counters, GridBarrier, Resources, Warp};
 
 /// A loaded module.
@@ -320,20 +320,27 @@ impl Device {
         }
         let (module, mut addresses) = (&loaded.module, HashMap::new());
         for (name, variable) in module.variables.iter().filter(|(_, variable)| variable.space != ".shared") {
-            let address =
-                self.memory.allocate(u64::from(variable.bytes)).ok_or("out of memory for the module's variables")?;
+            let address = self
+                .memory
+                .allocate(variable.bytes.into())
+                .ok_or_else(|| format!("`{name}` is larger than the memory"))?;
             addresses.insert(name.clone(), address);
         }
         for (name, &address) in &addresses {
-            let mut data = module.variables[name].data.clone();
-            for (at, target, added) in &module.variables[name].pointers {
-                let found = addresses.get(target).copied().or_else(|| module.address_of(target));
-                let (Some(found), Some(place)) = (found, data.get_mut(*at..at + 8)) else {
-                    return Err(format!("`{name}` cannot hold the address of `{target}`"));
-                };
-                place.copy_from_slice(&found.wrapping_add(*added).to_le_bytes());
+            let Variable { bytes, data, pointers, .. } = &module.variables[name];
+            self.memory.fill(address, (*bytes).into(), &[0]).expect("just allocated");
+            let mut write = |at: usize, part: &[u8]| {
+                let there = self.memory.bytes_mut(address + at as u64, part.len() as u64);
+                there.map(|there| there.copy_from_slice(part)).ok()
+            };
+            for (at, part) in &data.parts {
+                write(*at, part).ok_or_else(|| format!("`{name}` has more initial values than room"))?;
             }
-            self.memory.bytes_mut(address, data.len() as u64).expect("just allocated").copy_from_slice(&data);
+            for (at, target, added) in pointers {
+                let found = addresses.get(target).copied().or_else(|| module.address_of(target));
+                let written = found.and_then(|found| write(*at, &found.wrapping_add(*added).to_le_bytes()));
+                written.ok_or_else(|| format!("`{name}` cannot hold the address of `{target}`"))?;
+            }
         }
         loaded.variables = Some(addresses);
         Ok(())

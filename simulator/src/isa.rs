@@ -7,6 +7,7 @@ mod convert;
 mod derived;
 mod float;
 mod float_kinds;
+mod float_types;
 mod half;
 mod integer;
 mod logic;
@@ -26,6 +27,7 @@ use crate::lanes::{Lane, Lanes};
 
 pub use asynchronous::BarrierObject;
 pub use convert::{copy, values_of};
+pub use float_types::{FloatType, FloatTypes};
 pub use matrix::{Arithmetic, Element, Matrix, MatrixFragment, Product};
 pub use memory::{Access, Atomic, Space, Update};
 pub use order::{Scope, Strength};

@@ -10,9 +10,10 @@ mod steady;
 mod unset;
 
 use crate::isa::{
-    ArithmeticCheck, BlockBarrier, Carry, Choose, Four, Gather, Matrix, One, Scope, Space, Strength, TaintRule, Three,
-    Two, Update,
+    ArithmeticCheck, BlockBarrier, Carry, Choose, FloatTypes, Four, Gather, Matrix, One, Scope, Space, Strength,
+    TaintRule, Three, Two, Update,
 };
+use crate::lanes::{Lanes, WARP};
 use crate::ptx::Source;
 
 pub use arrays::Arrays;
@@ -108,6 +109,21 @@ pub enum Op {
     Enter { block: u32, length: u32 },
 }
 
+impl Op {
+    /// The result of an instruction that is a function of lanes; zeros for others.
+    pub fn computed(&self, [a, b, c, d]: &[Lanes; 4]) -> Lanes {
+        let mut result = [0; WARP];
+        match self {
+            Self::One(run) => run(a, &mut result),
+            Self::Two(run) => run(a, b, &mut result),
+            Self::Three(run) => run(a, b, c, &mut result),
+            Self::Four(run) => run(a, b, c, d, &mut result),
+            _ => {}
+        }
+        result
+    }
+}
+
 /// An instruction.
 #[derive(Debug, Clone, Copy)]
 pub struct Inst {
@@ -121,6 +137,8 @@ pub struct Inst {
     pub taint_rule: TaintRule,
     /// The arithmetic mistake to look for.
     pub arithmetic_check: ArithmeticCheck,
+    /// The floating-point numbers that it computes, if it does.
+    pub floats: Option<FloatTypes>,
     /// How a strong access orders others.
     pub strength: Option<Strength>,
     /// Whether a thread may wait for others by repeating this access: to take a lock, or to read a flag.
@@ -139,6 +157,7 @@ impl Inst {
             source: Source::default(),
             taint_rule: TaintRule::Whole,
             arithmetic_check: ArithmeticCheck::Nothing,
+            floats: None,
             strength: None,
             asks: false,
         }

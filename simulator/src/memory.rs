@@ -329,8 +329,8 @@ impl Memory {
     /// Hides bytes of an allocation: kernels must not access them.
     pub fn hide(&mut self, address: u64, hidden: ByteSet) {
         let (number, offset) = locate(self.in_slot(address));
-        if offset == 0 && self.bytes(address, hidden.length() as u64).is_ok_and(|bytes| bytes.len() == hidden.length())
-        {
+        let is_all = self.bytes(address, hidden.length() as u64).is_ok_and(|bytes| bytes.len() == hidden.length());
+        if offset == 0 && is_all && !self.is_shared(number) {
             self.slots[number].buffer.hidden = hidden;
         }
     }

@@ -12,7 +12,7 @@ mod text;
 use std::collections::BTreeSet;
 
 pub use declaration::{Parameter, Registers};
-pub use index::{Function, Module, Pointer, index};
+pub use index::{Function, Module, Pointer, Variable, index};
 pub use operand::Operand;
 pub use parser::{Source, Statement, body};
 pub use text::Text;

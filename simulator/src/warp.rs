@@ -11,6 +11,7 @@ mod grid_barrier;
 mod loop_detection;
 mod machine;
 mod matrix;
+mod not_finite;
 mod rows;
 mod system;
 mod taint;
@@ -173,6 +174,9 @@ impl Warp {
             let inst = &kernel.code[pc];
             if self.taints.any || inst.arithmetic_check.acts() && machine.checks.arithmetic {
                 taint::propagate(self, machine, pc, mask);
+            }
+            if let Some(types) = inst.floats.filter(|_| machine.checks.not_finite) {
+                not_finite::check(self, machine, inst, types, mask);
             }
             let registers = &mut self.registers;
             let mut next = pc + 1;

@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use crate::device::{Device, Selection};
 use crate::exec::gpu_count::gpus;
-use crate::exec::{DeviceBehaviour, Limits, WorkerSpec, default_devices};
+use crate::exec::{Limits, WorkerSpec, default_devices};
 
 pub use candle::{CandleArg, candle_under_test, check_lacking, present};
 pub use filter::{Chosen, ChosenFindings};
@@ -90,9 +90,6 @@ pub struct Common {
     /// Time limit for a new worker to open its device and run a kernel. After that the device is lost.
     #[arg(long = "open-timeout", default_value = "60s", value_parser = duration)]
     opening: Duration,
-    /// Report kernels that access a buffer outside its view (simulated devices).
-    #[arg(long)]
-    exact_views: bool,
 }
 
 impl Common {
@@ -102,10 +99,9 @@ impl Common {
 
     /// The workers, with the release under test.
     pub fn spec(&self) -> WorkerSpec {
-        let Self { timeout, memory, gpu_memory, opening, exact_views, .. } = *self;
+        let Self { timeout, memory, gpu_memory, opening, .. } = *self;
         WorkerSpec {
             limits: Limits { deadline: timeout, opening, memory_mib: memory, gpu_memory_mib: gpu_memory },
-            behaviour: DeviceBehaviour { exact_views, ..DeviceBehaviour::default() },
             ..WorkerSpec::default()
         }
     }

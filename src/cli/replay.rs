@@ -10,6 +10,7 @@ use super::{CandleArg, Common, KernelsArg, KnownArg, SanitizerArg, StoreArg, Usa
 use crate::case::Case;
 use crate::console;
 use crate::device::Device;
+use crate::exec::environment::CHECKS;
 use crate::exec::{Build, CandleUnderTest, Deadline, DeviceBehaviour, EditedKernels, Executor, Worker, WorkerSpec};
 use crate::exit_code::Exit;
 use crate::investigate::{self, Trace};
@@ -222,6 +223,13 @@ fn trace(devices: &[Device], spec: &WorkerSpec, case: &Case) -> anyhow::Result<(
         }
     }
     traces.iter().flat_map(|(on, trace)| trace.entries(on)).for_each(show);
+    // Inside of a call, the simulated device knows the instruction.
+    for &device in devices.iter().filter(|device| matches!(device, Device::Sim(_))) {
+        let spec = spec.with([(CHECKS, "not-finite".into())]);
+        let seen = Executor::start(&[device], &spec)?.observe(case, Deadline::Full)?;
+        let facts = seen.iter().flat_map(|seen| &seen.device_reports.facts);
+        facts.for_each(|fact| show(format!("in a kernel on {device}: {fact}")));
+    }
     Ok(())
 }
 

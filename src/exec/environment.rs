@@ -120,7 +120,7 @@ pub fn has_injected_failures(device: Device, behaviour: DeviceBehaviour) -> bool
 pub fn set_behaviour(command: &mut Command, device: Device, spec: &WorkerSpec) {
     let WorkerSpec { behaviour, variables, .. } = spec;
     if behaviour.ignore_overrides {
-        command.env_remove(FAIL).env_remove("SNUFFER_SIM_CHECKS");
+        command.env_remove(FAIL).env_remove(CHECKS);
     }
     match device {
         Device::Sim(_) => {
@@ -128,10 +128,7 @@ pub fn set_behaviour(command: &mut Command, device: Device, spec: &WorkerSpec) {
                 command.env("SNUFFER_SIM_DELIVERY", "immediate");
             }
             if spec.only_costs {
-                command.env("SNUFFER_SIM_CHECKS", "none");
-            }
-            if behaviour.exact_views {
-                command.env("SNUFFER_EXACT_VIEWS", "1");
+                command.env(CHECKS, "none");
             }
             command.envs(behaviour.jitter.map(|seed| (JITTER, seed.to_string())));
             // Nothing else may choose kernels: findings say which they are of.
@@ -170,6 +167,9 @@ pub fn host_mutants() -> anyhow::Result<PathBuf> {
 /// The variable with the seed by which a simulated device decides what the ISA leaves open; with `..` after it, another for
 /// each launch.
 pub const JITTER: &str = "SNUFFER_SIM_JITTER";
+
+/// The variable that names the checkers of simulated devices.
+pub const CHECKS: &str = "SNUFFER_SIM_CHECKS";
 
 /// The variable that names the file in which a simulated device records launches.
 pub const TRACE: &str = "SNUFFER_SIM_TRACE";

@@ -123,8 +123,6 @@ pub struct DeviceBehaviour {
     pub immediate_errors: bool,
     /// The seed for what the ISA leaves open on simulated devices. Without a seed they do what hardware usually does.
     pub jitter: Option<u64>,
-    /// Whether simulated devices report kernels that access a view's buffer outside the view.
-    pub exact_views: bool,
     /// The tool of `compute-sanitizer` under which the workers of GPUs run.
     pub sanitizer: Option<Sanitizer>,
     /// Whether simulated devices ignore `SNUFFER_SIM_FAIL` and `SNUFFER_SIM_CHECKS`: no injected failures, all checkers on.

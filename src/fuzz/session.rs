@@ -3,20 +3,18 @@
 use std::hash::{Hash, Hasher};
 use std::path::PathBuf;
 
-use anyhow::{Context, ensure};
+use anyhow::ensure;
 use siphasher::sip::SipHasher13;
 
 use super::Target;
-use super::captured_stderr::CapturedStderr;
+use super::in_process::InProcess;
 use super::known::Known;
 use crate::case::{Case, Param};
 use crate::device::Device;
-use crate::exec::diagnosis;
 use crate::ops::canary::{self, FENCED_FAULTS, Fault};
-use crate::ops::{self, Contract, Op, why};
+use crate::ops::{Contract, Op, why};
 use crate::oracle::{Evidence, Kind, Signature, Verdict, judge};
-use crate::outcome::{DeviceReports, Observation, Outcome};
-use crate::run::{self, Opened};
+use crate::outcome::Observation;
 use crate::store::keep_case;
 use crate::tensor::Value;
 
@@ -46,11 +44,10 @@ pub enum Executed {
 #[derive(Debug)]
 pub struct Session {
     target: Target,
-    devices: Vec<(Device, Opened)>,
+    devices: InProcess,
     known: Known,
     /// Where cases of new failures are kept.
     artifacts: PathBuf,
-    stderr: CapturedStderr,
     /// Counters that a fuzzer reads and clears after each input, one for each op and outcome.
     cells: &'static mut [u8],
 }
@@ -65,9 +62,8 @@ impl Session {
         artifacts: PathBuf,
         cells: &'static mut [u8],
     ) -> anyhow::Result<Self> {
-        let open = |&device| Ok((device, run::open(device).with_context(|| format!("cannot open {device}"))?));
-        let devices = devices.iter().map(open).collect::<anyhow::Result<_>>()?;
-        let mut session = Self { target, devices, known, artifacts, stderr: CapturedStderr::new()?, cells };
+        let devices = InProcess::open(devices)?;
+        let mut session = Self { target, devices, known, artifacts, cells };
         session.check_canary()?;
         Ok(session)
     }
@@ -82,10 +78,10 @@ impl Session {
         const FATAL: [&str; 5] = ["died", "stack overflow", "hang", "out of memory", "differs"];
         let is_seen =
             |fault: &Fault| !FATAL.contains(&fault.kind) && !FENCED_FAULTS.iter().any(|it| it.name == fault.name);
-        let devices: Vec<Device> = self.devices.iter().map(|(device, _)| *device).collect();
+        let devices: Vec<Device> = self.devices.devices().collect();
         for fault in canary::faults(&devices).into_iter().filter(is_seen) {
             let case = canary::case(fault.name);
-            for seen in self.observe(&case)? {
+            for seen in self.devices.observe(&case)? {
                 let verdict = judge(&Evidence::new(&canary::CANARY, &case, std::slice::from_ref(&seen)));
                 let noticed = verdict.violations().first().is_some_and(|it| it.kind == Kind::from(fault.kind));
                 ensure!(noticed, "the canary's {} was not noticed on {}", fault.name, seen.device);
@@ -100,7 +96,7 @@ impl Session {
         if is_too_much(op, &case) || self.known.is_fatal(op, &case) {
             return Ok(Executed::Refused);
         }
-        let observations = self.observe(&case)?;
+        let observations = self.devices.observe(&case)?;
         let verdict = judge(&Evidence::new(op, &case, &observations));
         self.mark(op, &observations, &verdict);
         if verdict.violations().is_empty() {
@@ -112,44 +108,6 @@ impl Session {
             keep_case(&self.artifacts, &signature.slug(), &case)?;
         }
         Ok(new.into_iter().next().map_or(Executed::Known, Executed::New))
-    }
-
-    /// Runs the case once on each device, and once more contiguous if it has views. Differs from [`crate::examine`], which
-    /// runs cases in workers, twice, and under a deadline: libFuzzer needs the coverage of its own process and has its own
-    /// time limit, and a second run of each input would cost speed.
-    fn observe(&mut self, case: &Case) -> anyhow::Result<Vec<Observation>> {
-        let baseline = (!case.is_plain()).then(|| case.contiguous());
-        let mut observations = Vec::with_capacity(self.devices.len());
-        for index in 0..self.devices.len() {
-            let (outcome, device_reports) = self.run(index, case)?;
-            let contiguous = match &baseline {
-                Some(baseline) if !outcome.lost_the_process() => Some(self.run(index, baseline)?.0),
-                _ => None,
-            };
-            let sibling = match ops::beside(case, &outcome) {
-                Some(sibling) => Some(self.run(index, &sibling)?.0),
-                None => None,
-            };
-            let device = self.devices[index].0;
-            observations.push(Observation { contiguous, sibling, device_reports, ..Observation::new(device, outcome) });
-        }
-        Ok(observations)
-    }
-
-    /// Runs the case on one device. A device that faulted is opened again.
-    fn run(&mut self, index: usize, case: &Case) -> anyhow::Result<(Outcome, DeviceReports)> {
-        let (device, opened) = &mut self.devices[index];
-        if *device == Device::Cpu {
-            return Ok((run::run(case, opened, |_| {}), DeviceReports::default()));
-        }
-        let (outcome, printed) = self.stderr.during(|| run::run(case, opened, |_| {}))?;
-        let device_reports = diagnosis::device_reports(&printed, matches!(outcome, Outcome::Faulted(_)));
-        let Outcome::Faulted(fault) = outcome else { return Ok((outcome, device_reports)) };
-        // A simulated device recovers when its last user closes it. A real one would need a new process.
-        let device = *device;
-        self.devices.remove(index);
-        self.devices.insert(index, (device, run::open(device).context("cannot open the device again")?));
-        Ok((diagnosis::explain(fault, &printed), device_reports))
     }
 
     /// Increments the cell of this op and outcome. Dtypes, views and sizes already show in the coverage of candle's code:

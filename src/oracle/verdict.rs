@@ -131,6 +131,10 @@ fn independent(evidence: &Evidence, seen: &Observation, verdicts: &[Verdict]) ->
             kept.push(violation.clone());
         }
     }
+    // A wrong value shows on any hardware, and says more.
+    if kept.iter().any(|it| matches!(it.kind, Kind::WrongValue | Kind::Differs)) {
+        kept.retain(|it| it.kind != Kind::Report(device_record::Kind::OutOfView));
+    }
     kept
 }
 

@@ -160,6 +160,7 @@ fn reported(report: Report) -> &'static str {
         Report::StreamRace => "has a data race between streams",
         Report::Leak => "leaks device memory",
         Report::Arithmetic => "has suspicious arithmetic",
+        Report::NotFinite => "makes infinities or NaN of finite numbers",
         Report::Sampled => "is too large to be simulated as a whole",
         Report::Unsupported => "needs something that the simulated device lacks",
         Report::Injected => "hits an injected failure",

@@ -17,7 +17,7 @@ pub fn shared_buffers(case: &Case, device: &Device) -> Result<BTreeMap<String, T
         let make = || {
             #[cfg(feature = "cuda")]
             if device.is_cuda() {
-                super::exact::hide_around(&inside, whole.shape[0], whole.dtype.size());
+                super::hidden::hide_around(&inside, whole.shape[0], whole.dtype.size());
             }
             #[cfg(not(feature = "cuda"))]
             drop(inside);
@@ -39,7 +39,7 @@ pub fn buffer(data: &Data, device: &Device) -> Result<Tensor> {
     let (values, shape) = data.buffer();
     #[cfg(feature = "cuda")]
     if device.is_cuda() && !data.view.is_whole_buffer() {
-        super::exact::hide_around(&data.buffer_positions(), values.len(), data.dtype.size());
+        super::hidden::hide_around(&data.buffer_positions(), values.len(), data.dtype.size());
     }
     upload(data.dtype, &values, &shape, device)
 }

@@ -8,6 +8,12 @@ log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 # With the suite's profile and all features of its dependencies, Cargo finds what it has built for the suite.
 shared=(--config "$PWD/Cargo.toml" --features snuffer/cli-dependencies)
+# Whether a file has each of some phrases, which ` & ` separates.
+says() {
+  local phrases
+  mapfile -t phrases <<<"${2// & /$'\n'}"
+  for phrase in "${phrases[@]}"; do grep --quiet --fixed-strings -e "$phrase" "$1" || return 1; done
+}
 failed=0
 while IFS='|' read -r crate on_cpu on_sim; do
   if [ "${1:-}" = --sim ]; then
@@ -24,7 +30,7 @@ while IFS='|' read -r crate on_cpu on_sim; do
   rm -rf "$folder/snuffer-regressions"
   (cd "$folder" && SNUFFER_HOME=$target CARGO_TARGET_DIR=$own "${command[@]}") >"$log" 2>&1 && code=0 || code=$?
   rm -rf "$folder/snuffer-regressions"
-  if [ "$expected" = passes ]; then [ "$code" = 0 ]; else [ "$code" != 0 ] && grep --quiet --fixed-strings "$expected" "$log"; fi &&
+  if [ "$expected" = passes ]; then [ "$code" = 0 ]; else [ "$code" != 0 ] && says "$log" "$expected"; fi &&
     echo "$crate: $expected" || { echo "$crate: expected \`$expected\`; got (exit code $code):"; cat "$log"; failed=1; }
 done <tests/own-ops/expected.txt
 exit "$failed"

@@ -189,6 +189,14 @@ kinds! {
         address: None,
         help: "this means the result is rarely intended; it may be harmless if the kernel does not use it",
     }
+    /// An infinity or NaN that is made of finite numbers.
+    NotFinite {
+        name: "not finite",
+        severity: Severity::Fact,
+        title: None,
+        address: None,
+        help: "this means a number became too large for its type, or has no value; what is computed from it is rarely right",
+    }
     /// Blocks of a launch were left out.
     Sampled {
         name: "sampled",

@@ -31,6 +31,25 @@ pub struct Function {
 /// Where data holds an address: the offset in the data, the name, and what is added.
 pub type Pointer = (usize, String, u64);
 
+/// The initial values of a variable. What is between them takes no memory.
+#[derive(Debug, Clone, Default)]
+pub struct InitialData {
+    /// Bytes, and where they are.
+    pub parts: Vec<(usize, Vec<u8>)>,
+    /// Where the next value goes.
+    end: usize,
+}
+
+impl InitialData {
+    fn push(&mut self, bytes: &[u8]) {
+        match self.parts.last_mut() {
+            Some((start, part)) if *start + part.len() == self.end => part.extend_from_slice(bytes),
+            _ => self.parts.push((self.end, bytes.to_vec())),
+        }
+        self.end += bytes.len();
+    }
+}
+
 /// A variable of the module.
 #[derive(Debug, Clone)]
 pub struct Variable {
@@ -40,8 +59,8 @@ pub struct Variable {
     pub bytes: u32,
     /// Bytes of alignment.
     pub align: u32,
-    /// What it holds at first.
-    pub data: Vec<u8>,
+    /// What it holds at first; zeros elsewhere.
+    pub data: InitialData,
     /// Where it holds the address of a variable or function: the offset in the data, the name, and what is added.
     pub pointers: Vec<Pointer>,
 }
@@ -200,14 +219,13 @@ fn parameters(lexer: &mut Lexer) -> Result<Vec<Parameter>, SyntaxError> {
 
 fn variable(mut lexer: Lexer, module: &mut Module, space: &str) -> Result<(), SyntaxError> {
     let declared = parameter(&mut lexer)?;
-    let (mut data, mut pointers) = (Vec::new(), Vec::new());
+    let (mut data, mut pointers) = (InitialData::default(), Vec::new());
     if lexer.accept(b'=')? {
         // A row of an array of arrays that has fewer numbers than the row is long ends with zeros.
         let rows: Vec<usize> = declared.rows.iter().map(|&bytes| bytes as usize).collect();
         initializer(&mut lexer, &declared, &rows, &mut data, &mut pointers)?;
     }
-    let bytes = if declared.bytes == 0 { data.len() as u32 } else { declared.bytes };
-    data.resize(if space == ".shared" { 0 } else { bytes as usize }, 0);
+    let bytes = if declared.bytes == 0 { data.end as u32 } else { declared.bytes };
     let variable = Variable { space: space.to_string(), bytes, align: declared.align, data, pointers };
     module.variables.insert(declared.name, variable);
     Ok(())
@@ -218,20 +236,20 @@ fn initializer(
     lexer: &mut Lexer,
     declared: &Parameter,
     rows: &[usize],
-    data: &mut Vec<u8>,
+    data: &mut InitialData,
     pointers: &mut Vec<Pointer>,
 ) -> Result<(), SyntaxError> {
     if !lexer.accept(b'{')? {
         return value(lexer, declared, data, pointers);
     }
     while !lexer.accept(b'}')? {
-        let start = data.len();
+        let start = data.end;
         let nested = lexer.peek() == Token::Mark(b'{');
         lexer.nest()?;
         initializer(lexer, declared, rows.get(1..).unwrap_or_default(), data, pointers)?;
         lexer.unnest();
         if let (true, Some(&bytes)) = (nested, rows.first()) {
-            data.resize(data.len().max(start + bytes), 0);
+            data.end = data.end.max(start + bytes);
         }
         if lexer.peek() != Token::Mark(b'}') {
             lexer.expect(b',')?;
@@ -244,19 +262,19 @@ fn initializer(
 fn value(
     lexer: &mut Lexer,
     declared: &Parameter,
-    data: &mut Vec<u8>,
+    data: &mut InitialData,
     pointers: &mut Vec<Pointer>,
 ) -> Result<(), SyntaxError> {
     let value = match lexer.peek() {
         Token::Word(word) if word != "WARP_SZ" => {
             let (name, added) = pointer(lexer)?;
-            pointers.push((data.len(), name, added));
+            pointers.push((data.end, name, added));
             0
         }
         _ => constant(lexer, declared.element)?,
     };
     // A constant has 64 bits (PTX ISA 4.5).
-    data.extend_from_slice(&u128::from(value).to_le_bytes()[..declared.element as usize]);
+    data.push(&u128::from(value).to_le_bytes()[..declared.element as usize]);
     Ok(())
 }
 

@@ -133,13 +133,14 @@ fn a_launch_of_many_warps_may_execute_more() {
     }
 }
 
-/// What no kernel of its own can do, or only one with other inputs than these.
-const NOT_SHOWN: [Kind; 7] = [
+/// What no kernel of its own can do, or only one with other inputs or checks than these.
+const NOT_SHOWN: [Kind; 8] = [
     Kind::UseBeforeAllocation,
     Kind::InvalidFree,
     Kind::OutOfView,
     Kind::StreamRace,
     Kind::Leak,
+    Kind::NotFinite,
     Kind::Sampled,
     Kind::Injected,
 ];

@@ -149,11 +149,17 @@ fn unsupported_bodies_are_named() {
 }
 
 #[test]
-fn a_variable_that_cannot_hold_an_address_is_named() {
-    for initializer in [".u64 table[1] = {nowhere}", ".u32 table[1] = {table}"] {
+fn a_variable_that_cannot_hold_its_initial_values_is_named() {
+    for (initializer, problem) in [
+        (".u64 table[1] = {nowhere}", "cannot hold the address of"),
+        (".u32 table[1] = {table}", "cannot hold the address of"),
+        (".u32 table[1] = {1, 2}", "has more initial values than room"),
+        (".u8 table[4000000000] = {1}", "is larger than the memory"),
+        (".u8 table[2][900000000] = {{1}, {2}}", "is larger than the memory"),
+    ] {
         let text = format!(".version 8.0\n.target sm_80\n.global {initializer};\n.visible .entry k()\n{{ ret; }}\n");
-        let mut device = Device::new(0, &Config::default());
+        let mut device = Device::new(0, &Config { memory: 1 << 20, ..Config::default() });
         let fault = launch(&mut device, &text, "k", Shape::line(1, 32), Vec::new()).expect_err(initializer);
-        assert!(fault.to_string().contains("`table` cannot hold the address of"), "{fault}");
+        assert!(fault.to_string().contains(&format!("`table` {problem}")), "{fault}");
     }
 }

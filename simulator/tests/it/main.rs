@@ -18,6 +18,7 @@ mod machine;
 mod matrices;
 mod memory;
 mod mutation;
+mod not_finite;
 mod oracle;
 mod ordering;
 mod passes;

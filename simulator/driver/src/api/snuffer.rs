@@ -1,6 +1,6 @@
 //! Functions for a test harness in the same process; not part of CUDA.
 
-use crate::objects::memory::exact_views;
+use crate::objects::memory::hidden;
 use crate::objects::process;
 use crate::objects::reports::counters;
 use simulator::Effort;
@@ -23,7 +23,7 @@ pub unsafe extern "C" fn snuffer_sim_count_in(bytes: *mut u8, length: usize) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn snuffer_sim_hide_in_next_copy(around: *const u8, length: usize) {
     // SAFETY: the caller's promise.
-    exact_views::in_next_copy(unsafe { slice::from_raw_parts(around, length) });
+    hidden::in_next_copy(unsafe { slice::from_raw_parts(around, length) });
 }
 
 /// Takes what the devices have done since the last call: the bytes that were copied, the most memory in use beyond that of the start, the

@@ -90,7 +90,9 @@ pub fn of(kind: Kind) -> Code {
         Kind::Deadlock | Kind::Budget | Kind::Loop => LAUNCH_TIMEOUT,
         Kind::InvalidFree => INVALID_VALUE,
         // Hardware goes on after these, and so does the launch.
-        Kind::Uninitialized | Kind::Race | Kind::StreamRace | Kind::Arithmetic | Kind::Sampled => SUCCESS,
+        Kind::Uninitialized | Kind::Race | Kind::StreamRace | Kind::Arithmetic | Kind::NotFinite | Kind::Sampled => {
+            SUCCESS
+        }
         // Only other tools report these two; a call that is asked to fail returns the code that was asked for.
         Kind::UseBeforeAllocation | Kind::Leak | Kind::Injected => SUCCESS,
         Kind::Unsupported => NOT_SUPPORTED,

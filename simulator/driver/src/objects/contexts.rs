@@ -118,7 +118,9 @@ impl Driver {
         }
         self.happens_before.retire_context(index);
         self.forget_destroyed();
-        self.pinned.retain(|_, pinned| pinned.context != index);
+        let gone: Vec<u64> =
+            self.pinned.iter().filter(|(_, pinned)| pinned.context == index).map(|(&address, _)| address).collect();
+        gone.into_iter().for_each(|address| self.unpin(address));
         self.streams.retain(|stream| stream.context != index);
         self.events.retain(|event| event.context != index);
         self.modules.retain(|module| module.context != index);

@@ -9,6 +9,7 @@ use crate::objects::libraries::dnn;
 use crate::objects::libraries::generator::Generator;
 use crate::objects::libraries::product_description::Description;
 use crate::objects::memory::array::Array;
+use crate::objects::memory::in_flight::InFlight;
 use crate::objects::memory::pinned::Pinned;
 use crate::objects::memory::pool::Pool;
 use crate::objects::modules::module::{Function, Module};
@@ -64,6 +65,8 @@ pub struct Driver {
     pub(crate) generators: Handles<Generator>,
     /// The program's pinned memory of the host, by where it begins.
     pub(crate) pinned: BTreeMap<u64, Pinned>,
+    /// Copies from and to pinned memory that the program has not waited for.
+    pub(crate) in_flight: Vec<InFlight>,
     pub(crate) happens_before: HappensBefore,
     /// Functions of the host, and work that waits for them, that may not have ended.
     pub(super) deferred: Vec<Deferred>,
@@ -114,6 +117,7 @@ impl Driver {
             dnn_descriptions: Handles::new(0xD2),
             generators: Handles::new(0x61),
             pinned: BTreeMap::new(),
+            in_flight: Vec::new(),
             happens_before: HappensBefore::default(),
             deferred: Vec::new(),
             awaited: Vec::new(),

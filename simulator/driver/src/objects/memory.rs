@@ -1,7 +1,8 @@
 //! Device memory: allocation, fills and copies, all of which happen at the call, or when a graph is launched.
 
 pub mod array;
-pub(crate) mod exact_views;
+pub(crate) mod hidden;
+pub(crate) mod in_flight;
 pub(crate) mod pinned;
 pub(crate) mod pool;
 pub(crate) mod pools;
@@ -12,7 +13,7 @@ use crate::objects::driver::Driver;
 use crate::objects::memory::pinned::Pinned;
 use crate::objects::reports::report;
 use crate::objects::streams::happens_before::Key;
-use device_record::Fault;
+use device_record::{Fault, How};
 use std::ffi::c_void;
 use std::{ptr, slice};
 
@@ -157,15 +158,15 @@ impl Driver {
         let there = device.bytes_mut(to, bytes as u64).map_err(|fault| refused(calling, fault))?;
         // SAFETY: the caller's promise.
         there.copy_from_slice(unsafe { slice::from_raw_parts(from.cast(), bytes) });
-        if let Some(hidden) = exact_views::of_copy(bytes) {
+        if let Some(hidden) = hidden::of_copy(bytes) {
             device.hide(to, hidden);
         }
         self.record_accesses(&[(to, true)], key, calling);
+        self.watch(from.addr() as u64, bytes, How::Read, key, calling);
         Ok(())
     }
 
-    /// Copies to the host and waits: the host's memory is taken to be pageable, as candle's is. What a graph copies is there
-    /// after the launch.
+    /// Copies to the host, and waits unless its memory is pinned. What a graph copies is there after the launch.
     ///
     /// # Safety
     /// `to` is valid for a write of `bytes` bytes, also when a graph is launched that the copy is part of.
@@ -177,19 +178,19 @@ impl Driver {
         stream: usize,
     ) -> Result<(), Code> {
         let (key, calling) = (self.key(stream)?, self.calling);
-        let is_captured = self.valid_capture(key)?.is_some();
-        // An empty copy does not wait.
-        if !is_captured && bytes > 0 {
-            self.wait(stream)?;
-        }
         let to = to.expose_provenance();
         check_host(to as u64, bytes)?;
+        // An empty copy does not wait.
+        let waits = self.valid_capture(key)?.is_none() && self.pinned_at(to as u64).is_none() && bytes > 0;
+        if waits {
+            self.wait(stream)?;
+        }
         self.submit(key, move |driver, key| {
             // SAFETY: the caller's promise.
             unsafe { driver.download_now(ptr::with_exposed_provenance_mut(to), from, bytes, key, calling) }
         })?;
-        if !is_captured && bytes > 0 {
-            self.happens_before.synchronize(key.0, Some(key.1));
+        if waits {
+            self.host_waits_for(key.0, Some(key.1));
         }
         Ok(())
     }
@@ -214,6 +215,7 @@ impl Driver {
         unsafe { ptr::copy_nonoverlapping(data.as_ptr(), to.cast(), bytes) };
         device.reports().into_iter().for_each(|found| report::finding(&found.in_call(calling)));
         self.record_accesses(&[(from, false)], key, calling);
+        self.watch(to.addr() as u64, bytes, How::Write, key, calling);
         Ok(())
     }
 
@@ -273,6 +275,7 @@ impl Driver {
                     if driver.checked(key.0)?.working().is_some() {
                         // SAFETY: the caller's promise.
                         unsafe { ptr::copy(host(from), host(to), bytes) };
+                        driver.stop_watching(&(to..to.saturating_add(bytes as u64)));
                     }
                     Ok(())
                 })
@@ -291,6 +294,19 @@ impl Driver {
     pub(crate) fn allocation_at(&mut self, address: u64, wrote: bool) -> Option<(u64, bool)> {
         let mut devices = self.contexts.iter().flatten().map(|context| &context.device);
         Some((devices.find_map(|device| device.base(address))?, wrote))
+    }
+
+    /// Whether an allocation that begins at this address of the device is pinned memory of the host.
+    pub(crate) fn is_pinned(&self, base: u64) -> bool {
+        let devices = || self.contexts.iter().flatten().map(|context| &context.device);
+        self.pinned.keys().any(|&host| devices().any(|device| device.base(host) == Some(base)))
+    }
+
+    /// Forgets pinned memory that begins at this address.
+    pub(crate) fn unpin(&mut self, address: u64) {
+        if let Some(pinned) = self.pinned.remove(&address) {
+            self.stop_watching(&(address..address + pinned.bytes));
+        }
     }
 
     /// The pinned memory that has this address.

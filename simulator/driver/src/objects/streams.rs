@@ -52,6 +52,7 @@ impl Driver {
 
     /// Runs a function of the host in a stream.
     pub(crate) fn run_host(&mut self, stream: Key, Host { function, after_errors }: Host) {
+        self.stop_watching_all(stream.0);
         self.defer(stream, move |_| {
             let status = process::later("", |driver| driver.context(stream.0).and_then(|context| context.outcome()));
             // Not under the driver's lock: it may wait for another thread, which may call CUDA.
@@ -162,6 +163,9 @@ impl Driver {
         if self.acting.is_none() {
             self.happens_before.begin(key, self.is_blocking(key.1));
         }
+        if !self.in_flight.is_empty() && touched.iter().any(|&(base, wrote)| wrote && self.is_pinned(base)) {
+            self.stop_watching_all(key.0);
+        }
         for &(address, wrote) in touched {
             if let Some(before) = self.happens_before.access((key, self.acting.as_ref()), address, wrote, what) {
                 report::finding(&unordered(address, wrote, what, &before));
@@ -169,12 +173,18 @@ impl Driver {
         }
     }
 
+    /// Records that the program has waited for a stream, or for all of a context.
+    pub(crate) fn host_waits_for(&mut self, context: usize, stream: Option<usize>) {
+        self.happens_before.synchronize(context, stream);
+        self.settle_copies();
+    }
+
     /// Waits for a stream.
     pub(crate) fn wait(&mut self, stream: usize) -> Result<(), Code> {
         let key = self.key(stream)?;
         self.check_wait(key)?;
         self.await_stream(key)?;
-        self.happens_before.synchronize(key.0, Some(key.1));
+        self.host_waits_for(key.0, Some(key.1));
         self.context(key.0)?.synchronize()
     }
 
@@ -236,6 +246,7 @@ impl Driver {
         let (context, after) = (*context, after.clone());
         self.await_time(&after)?;
         self.happens_before.host_waits(&after);
+        self.settle_copies();
         self.context(context)?.synchronize()
     }
 
@@ -257,7 +268,7 @@ impl Driver {
     pub(crate) fn wait_for_context(&mut self, context: usize) -> Result<(), Code> {
         self.check_wait_for_context(context)?;
         self.await_context(context)?;
-        self.happens_before.synchronize(context, None);
+        self.host_waits_for(context, None);
         self.context(context)?.synchronize()
     }
 

@@ -22,6 +22,7 @@ mod graph_order;
 mod graphs;
 mod happens_before;
 mod host_functions;
+mod in_flight;
 mod leaks;
 mod lookup;
 mod managed;

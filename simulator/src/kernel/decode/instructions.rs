@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::fusing::Fusing;
 use super::{Body, Decoder, End, Item, Product};
-use crate::isa::{self, Action, BlockBarrier, Form, Fusion, Results, TaintRule};
+use crate::isa::{self, Action, BlockBarrier, FloatTypes, Form, Fusion, Results, TaintRule};
 use crate::kernel::{CARRY, Inst, Op, Register, SINK, ZERO};
 use crate::ptx::{Operand, Source};
 
@@ -134,7 +134,8 @@ impl<'a> Decoder<'a> {
         let product = self.product(form, opcode, args);
         self.origins.add(form, d, args);
         let (taint_rule, arithmetic_check) = (form.taint, form.check);
-        self.push(Inst { d, d2, args, source, taint_rule, arithmetic_check, ..Inst::new(what) });
+        let floats = FloatTypes::of(opcode);
+        self.push(Inst { d, d2, args, source, taint_rule, arithmetic_check, floats, ..Inst::new(what) });
         self.fusing.extend(fusing);
         let flush = form.flushes.result.then_some(form.flushes.by);
         for after in flush.into_iter().chain(form.limit) {

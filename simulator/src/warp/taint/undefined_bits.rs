@@ -1,7 +1,7 @@
 //! Which bits of a result were never written, because those of its sources were not.
 
 use crate::isa::TaintRule;
-use crate::kernel::{Inst, Op};
+use crate::kernel::Inst;
 use crate::lanes::{Lanes, WARP};
 use crate::shadowed_buffer::UndefinedBits;
 
@@ -47,7 +47,7 @@ fn bit_by_bit(inst: &Inst, from: &[(&Lanes, &UndefinedBits)], controls: u8) -> U
             let filling = if ones >> place & 1 != 0 { u64::MAX } else { 0 };
             values[source] = std::array::from_fn(|lane| known[lane] & !undefined[lane] | filling & undefined[lane]);
         }
-        let result = computed(inst.op, &values);
+        let result = inst.op.computed(&values);
         for lane in 0..WARP {
             always[lane] &= result[lane];
             ever[lane] |= result[lane];
@@ -59,23 +59,11 @@ fn bit_by_bit(inst: &Inst, from: &[(&Lanes, &UndefinedBits)], controls: u8) -> U
     })
 }
 
-/// What an instruction computes. Only those that are functions of lanes have such a rule.
-fn computed(op: Op, [a, b, c, d]: &[Lanes; 4]) -> Lanes {
-    let mut result = [0; WARP];
-    match op {
-        Op::One(run) => run(a, &mut result),
-        Op::Two(run) => run(a, b, &mut result),
-        Op::Three(run) => run(a, b, c, &mut result),
-        Op::Four(run) => run(a, b, c, d, &mut result),
-        _ => {}
-    }
-    result
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Inst, Lanes, Op, UndefinedBits, WARP, computed, undefined_bits};
+    use super::{Inst, Lanes, UndefinedBits, WARP, undefined_bits};
     use crate::isa::{self, Action};
+    use crate::kernel::Op;
 
     /// Forms of each rule. With `true`, no bit is called undefined that cannot change; controls are known.
     const FORMS: [(&str, bool); 33] = [
@@ -142,14 +130,14 @@ mod tests {
                 });
                 let from = std::array::from_fn(|source| (&values[source], &undefined[source]));
                 let called = undefined_bits(&inst, from, sources);
-                let known = computed(op, &values);
+                let known = op.computed(&values);
                 let mut changed = [0; WARP];
                 for _ in 0..200 {
                     let filled = std::array::from_fn(|source| {
                         let (value, undefined) = (values[source], undefined[source]);
                         std::array::from_fn(|lane| value[lane] & !undefined[lane] | random() & undefined[lane])
                     });
-                    for (lane, result) in computed(op, &filled).into_iter().enumerate() {
+                    for (lane, result) in op.computed(&filled).into_iter().enumerate() {
                         changed[lane] |= result ^ known[lane];
                     }
                 }

@@ -43,7 +43,7 @@ pub extern "C" fn cuMemFree_v2(address: u64) -> Code {
         let context = driver.current()?;
         driver.await_context(context)?;
         if !driver.leave_pool(address) {
-            driver.happens_before.synchronize(context, None);
+            driver.host_waits_for(context, None);
         }
         driver.free(address, 0)?;
         driver.wait(0)
@@ -111,11 +111,12 @@ pub unsafe extern "C" fn cuMemcpyHtoD_v2(to: u64, from: *const c_void, bytes: us
         driver.check_unsafe()?;
         driver.wait(0)?;
         // SAFETY: the caller's promise.
-        unsafe { driver.upload(to, from, bytes, 0) }
+        unsafe { driver.upload(to, from, bytes, 0) }?;
+        driver.wait(0)
     })
 }
 
-/// Copies to the host and waits for the copy.
+/// Copies to the host, and waits for the copy unless the memory is pinned.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuMemcpyDtoHAsync_v2(to: *mut c_void, from: u64, bytes: usize, stream: usize) -> Code {
     // SAFETY: the caller's promise.
@@ -127,8 +128,12 @@ pub unsafe extern "C" fn cuMemcpyDtoHAsync_v2(to: *mut c_void, from: u64, bytes:
 pub unsafe extern "C" fn cuMemcpyDtoH_v2(to: *mut c_void, from: u64, bytes: usize) -> Code {
     call("cuMemcpyDtoH_v2", |driver| {
         driver.check_unsafe()?;
+        if bytes > 0 {
+            driver.wait(0)?;
+        }
         // SAFETY: the caller's promise.
-        unsafe { driver.download(to, from, bytes, 0) }
+        unsafe { driver.download(to, from, bytes, 0) }?;
+        if bytes > 0 { driver.wait(0) } else { Ok(()) }
     })
 }
 
@@ -146,7 +151,8 @@ pub unsafe extern "C" fn cuMemcpy(to: u64, from: u64, bytes: usize) -> Code {
         driver.check_unsafe()?;
         driver.wait(0)?;
         // SAFETY: the caller's promise.
-        unsafe { driver.copy_any(to, from, bytes, 0) }
+        unsafe { driver.copy_any(to, from, bytes, 0) }?;
+        driver.wait(0)
     })
 }
 

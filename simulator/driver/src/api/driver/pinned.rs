@@ -48,7 +48,7 @@ pub extern "C" fn cuMemFreeHost(pointer: *mut c_void) -> Code {
         let address = pointer.addr() as u64;
         let pinned = driver.pinned.get(&address).filter(|pinned| !pinned.is_registered).ok_or(INVALID_VALUE)?;
         driver.await_context(pinned.context)?;
-        driver.pinned.remove(&address);
+        driver.unpin(address);
         driver.free(address, 0)
     })
 }
@@ -89,7 +89,7 @@ pub extern "C" fn cuMemHostUnregister(pointer: *mut c_void) -> Code {
         let registered = driver.pinned.get(&address).filter(|pinned| pinned.is_registered);
         let context = registered.ok_or(HOST_MEMORY_NOT_REGISTERED)?.context;
         driver.await_context(context)?;
-        driver.pinned.remove(&address);
+        driver.unpin(address);
         driver.withdraw(address, context)
     })
 }

@@ -112,6 +112,16 @@ impl HappensBefore {
         self.memory.remove(&allocation);
     }
 
+    /// When the last work of a stream began.
+    pub fn now(&self, stream: Key) -> u64 {
+        self.streams[&stream][&stream]
+    }
+
+    /// Whether the program has waited for the work of a stream up to this time.
+    pub fn host_knows(&self, stream: Key, time: u64) -> bool {
+        knows(&self.host, stream, time)
+    }
+
     /// What a stream knows of, for an event.
     pub fn recorded(&self, stream: Key) -> Clock {
         self.streams.get(&stream).cloned().unwrap_or_default()

@@ -1,5 +1,5 @@
-//! Exact views: if `SNUFFER_EXACT_VIEWS` is set, tells the simulated device which bytes of a buffer are outside the view that a
-//! case makes of it. The device reports kernels that access those bytes.
+//! Tells the simulated device which bytes of a buffer are outside the view that a case makes of it. The device reports kernels that
+//! access those bytes.
 
 use std::sync::OnceLock;
 
@@ -11,7 +11,6 @@ type Hide = unsafe extern "C" fn(*const u8, usize);
 fn hide() -> Option<&'static Symbol<Hide>> {
     static HIDE: OnceLock<Option<Symbol<Hide>>> = OnceLock::new();
     let find = || {
-        std::env::var_os("SNUFFER_EXACT_VIEWS")?;
         #[allow(unsafe_code, reason = "the function of this name has this type")]
         // SAFETY: as above.
         unsafe {

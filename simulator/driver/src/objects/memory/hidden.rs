@@ -1,4 +1,4 @@
-//! Exact views: a test harness names the bytes outside of the view in a buffer that it is about to copy to the device. A
+//! A test harness names the bytes outside of the view in a buffer that it is about to copy to the device. A
 //! kernel must not access them, though the buffer holds them.
 
 use simulator::ByteSet;
