@@ -60,9 +60,10 @@ impl FloatType {
 }
 
 impl FloatTypes {
-    /// The types of an instruction that computes floating-point numbers of such; `None` for one that only moves, chooses or compares them.
+    /// The types of an instruction that computes floating-point numbers of such, or chooses one; `None` for one that only moves or compares
+    /// them.
     pub fn of(opcode: &str) -> Option<Self> {
-        const MOVES: [&str; 10] = ["mov", "selp", "slct", "setp", "set", "testp", "min", "max", "abs", "neg"];
+        const MOVES: [&str; 9] = ["mov", "slct", "setp", "set", "testp", "min", "max", "abs", "neg"];
         let mut words = opcode.split('.');
         let word = words.next().filter(|word| !MOVES.contains(word))?;
         let is_type = |word: &&str| {

@@ -2,27 +2,31 @@
 
 use super::{Machine, Warp, stop};
 use crate::fault::Kind;
-use crate::isa::FloatTypes;
+use crate::isa::{FloatTypes, TaintRule};
 use crate::kernel::{Inst, Op};
 use crate::lanes::lanes;
 
-/// Reports the first lane in which the instruction, which is about to run, makes one.
+/// Reports the first lane in which the instruction, which is about to run, makes one, or takes it from its own text: `logf` chooses
+/// between its result and the infinity that is the logarithm of 0.
 pub fn check(warp: &Warp, machine: &mut Machine, inst: &Inst, FloatTypes { from, to }: FloatTypes, mask: u32) {
     let sources = match inst.op {
         Op::One(_) => 1,
-        Op::Two(_) => 2,
-        Op::Three(_) => 3,
+        // The third source of a choice is a predicate.
+        Op::Three(_) if inst.taint_rule != TaintRule::Choose => 3,
+        Op::Two(_) | Op::Three(_) => 2,
         _ => 4,
     };
-    let values = inst.args.map(|arg| warp.registers[arg as usize]);
-    let results = inst.op.computed(&values);
+    let args = inst.args.map(|arg| arg as usize);
+    let results = inst.op.computed(&args.map(|arg| warp.registers[arg]));
+    let may_be_infinite = |arg: usize| machine.kernel.constants.iter().any(|(constant, _)| *constant as usize == arg);
     for lane in lanes(mask) {
         for (half, result) in to.numbers(results[lane]).into_iter().enumerate() {
-            let numbers: Vec<f64> = values[..sources].iter().map(|value| from.numbers(value[lane])[half]).collect();
-            if result.is_finite() || !numbers.iter().all(|number| number.is_finite()) {
+            let number = |arg: usize| from.numbers(warp.registers[arg][lane])[half];
+            let is_made_here = |&arg: &usize| number(arg).is_finite() || may_be_infinite(arg);
+            if result.is_finite() || !args[..sources].iter().all(is_made_here) {
                 continue;
             }
-            let numbers: Vec<String> = numbers.into_iter().map(|number| from.shown(number)).collect();
+            let numbers: Vec<String> = args[..sources].iter().map(|&arg| from.shown(number(arg))).collect();
             let what = format!("{} is made of {}", to.shown(result), numbers.join(", "));
             return machine.report(warp.number, stop(Kind::NotFinite, inst, 1 << lane, what));
         }

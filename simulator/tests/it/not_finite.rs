@@ -52,7 +52,9 @@ fn what_makes_an_infinity_or_nan_of_finite_numbers_is_said() {
         ("max.f32 %f4, %f2, %f1;", &[]),
         ("cvt.rzi.s32.f32 %r1, %f1;", &[]),
         ("cvt.rn.f32.s32 %f4, %r1;", &[]),
-        ("setp.lt.f32 %p1, %f2, %f1; selp.f32 %f4, %f2, %f1, %p1;", &[]),
+        ("setp.gt.f32 %p1, %f2, %f1; selp.f32 %f4, %f2, %f1, %p1;", &[]),
+        ("setp.eq.f32 %p1, %f3, %f3; selp.f32 %f4, 0fFF800000, %f1, %p1;", &["-inf is made of -inf, 3.4028235e38"]),
+        ("setp.ne.f32 %p1, %f3, %f3; selp.f32 %f4, 0fFF800000, %f1, %p1;", &[]),
     ];
     for (body, expected) in table {
         assert_eq!(said("not-finite", body), *expected, "{body}");

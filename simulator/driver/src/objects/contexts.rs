@@ -120,7 +120,9 @@ impl Driver {
         self.forget_destroyed();
         let gone: Vec<u64> =
             self.pinned.iter().filter(|(_, pinned)| pinned.context == index).map(|(&address, _)| address).collect();
-        gone.into_iter().for_each(|address| self.unpin(address));
+        for address in gone {
+            self.unpin(address);
+        }
         self.streams.retain(|stream| stream.context != index);
         self.events.retain(|event| event.context != index);
         self.modules.retain(|module| module.context != index);
