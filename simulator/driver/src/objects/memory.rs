@@ -7,6 +7,7 @@ pub(crate) mod pinned;
 pub(crate) mod pool;
 pub(crate) mod pools;
 pub(crate) mod region;
+mod watched;
 
 use crate::objects::codes::{Code, INVALID_VALUE, OUT_OF_MEMORY};
 use crate::objects::driver::Driver;

@@ -1,20 +1,15 @@
 //! Copies between a device and pinned memory of the host that the program has not waited for. They run at the call. On hardware the device
 //! may still read or write that memory while the program goes on, so the program must leave it as it is until it has waited.
 
-use crate::objects::driver::Driver;
-use crate::objects::reports::report;
 use crate::objects::streams::happens_before::Key;
 use device_record::{Fault, How, Kind};
 use std::ops::Range;
 use std::{ptr, slice};
 
-/// Longer copies are not watched: what they copied is kept.
-const MOST: usize = 64 << 20;
-
 /// A copy that the program has not waited for.
 pub(crate) struct InFlight {
-    stream: Key,
-    time: u64,
+    pub(super) stream: Key,
+    pub(super) time: u64,
     call: String,
     /// What it does with the host's memory.
     how: How,
@@ -24,16 +19,29 @@ pub(crate) struct InFlight {
 }
 
 impl InFlight {
-    fn range(&self) -> Range<u64> {
-        self.host..self.host + self.held.len() as u64
+    /// A copy that has just run.
+    pub(super) fn new((stream, time): (Key, u64), call: &str, how: How, host: u64, bytes: usize) -> Self {
+        // SAFETY: the copy has just read or written it.
+        let held: &[u8] = unsafe { slice::from_raw_parts(ptr::with_exposed_provenance(host as usize), bytes) };
+        Self { stream, time, call: call.to_owned(), how, host, held: held.to_vec() }
+    }
+
+    /// How many bytes it has copied.
+    pub(super) fn bytes(&self) -> usize {
+        self.held.len()
+    }
+
+    /// Where the host's memory is.
+    pub(super) fn range(&self) -> Range<u64> {
+        self.host..self.host + self.bytes() as u64
     }
 
     /// The report, if the program has changed the memory.
-    fn changed(&self) -> Option<Fault> {
+    pub(super) fn changed(&self) -> Option<Fault> {
         // SAFETY: pinned memory that the program has not freed, and that it leaves as it is during the calls of this library that it
         // waits with.
         let holds: &[u8] =
-            unsafe { slice::from_raw_parts(ptr::with_exposed_provenance(self.host as usize), self.held.len()) };
+            unsafe { slice::from_raw_parts(ptr::with_exposed_provenance(self.host as usize), self.bytes()) };
         let byte = holds.iter().zip(&self.held).position(|(now, then)| now != then)?;
         let Self { call, how, .. } = self;
         let what = format!(
@@ -41,53 +49,11 @@ impl InFlight {
         );
         let note = format!(
             "byte {byte} of {} was {} when the copy began, and is {} now",
-            self.held.len(),
+            self.bytes(),
             self.held[byte],
             holds[byte]
         );
         let address = Some(self.host + byte as u64);
         Some(Fault { address, notes: vec![note.into()], ..Fault::new(Kind::StreamRace, call, what) })
-    }
-}
-
-impl Driver {
-    /// Watches pinned memory of the host that a copy in a stream has just accessed.
-    pub(super) fn watch(&mut self, host: u64, bytes: usize, how: How, stream: Key, call: &str) {
-        if how == How::Write {
-            self.stop_watching(&(host..host.saturating_add(bytes as u64)));
-        }
-        // Registered memory may be gone before the program says so.
-        let is_ours = self.pinned_at(host).is_some_and(|pinned| !pinned.is_registered);
-        if bytes > MOST || !self.config.checks.streams || !is_ours {
-            return;
-        }
-        let time = match &self.acting {
-            Some(clock) => clock[&stream],
-            None => self.happens_before.now(stream),
-        };
-        // SAFETY: the copy has just read or written it.
-        let held: &[u8] = unsafe { slice::from_raw_parts(ptr::with_exposed_provenance(host as usize), bytes) };
-        let held = held.to_vec();
-        self.in_flight.push(InFlight { stream, time, call: call.to_owned(), how, host, held });
-    }
-
-    /// Looks at the memory of the copies that the program has waited for, and no longer watches it.
-    pub(crate) fn settle_copies(&mut self) {
-        let in_flight = std::mem::take(&mut self.in_flight);
-        let is_done = |copy: &InFlight| self.happens_before.host_knows(copy.stream, copy.time);
-        let (done, rest): (Vec<_>, Vec<_>) = in_flight.into_iter().partition(is_done);
-        self.in_flight = rest;
-        done.iter().filter_map(InFlight::changed).for_each(|found| report::finding(&found));
-    }
-
-    /// No longer watches the memory of copies that touch this range: it is freed, or the device writes to it.
-    pub(crate) fn stop_watching(&mut self, range: &Range<u64>) {
-        self.in_flight.retain(|copy| copy.range().end <= range.start || range.end <= copy.range().start);
-    }
-
-    /// No longer watches any memory of a context: a kernel or a function of the host that writes to pinned memory may tell the program
-    /// that it need not wait.
-    pub(crate) fn stop_watching_all(&mut self, context: usize) {
-        self.in_flight.retain(|copy| copy.stream.0 != context);
     }
 }
