@@ -291,6 +291,16 @@ impl Form {
         Self { taint, ..self }
     }
 
+    /// Each bit of the result depends on at most one bit of each source, but for those that `controls` has a bit for.
+    fn bits(self, controls: u8) -> Self {
+        self.taint(TaintRule::Bits { controls })
+    }
+
+    /// Each bit of the result depends on those bits of each source that are not above it.
+    fn upwards(self) -> Self {
+        self.taint(TaintRule::Upwards)
+    }
+
     fn check(self, check: ArithmeticCheck) -> Self {
         Self { check, ..self }
     }

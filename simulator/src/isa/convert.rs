@@ -6,7 +6,7 @@ mod narrow;
 
 use std::any::TypeId;
 
-use super::{Action, ArithmeticCheck, Flushed, Form, Fusion, Space, TYPES, Table, TaintRule, Values, op, with_ftz};
+use super::{Action, ArithmeticCheck, Flushed, Form, Fusion, Space, TYPES, Table, Values, op, with_ftz};
 use crate::float::{Format, Rounding, narrow};
 use crate::lanes::{Bf16, F16, Lane, Lanes, WARP};
 
@@ -29,7 +29,7 @@ fn moves(table: &mut Table) {
     for (bytes, types) in [(1, &["pred", "b8"][..])].into_iter().chain(TYPES) {
         for suffix in types {
             let action = Action::Move { bytes };
-            let form = Form::from(action).taint(TaintRule::BITS);
+            let form = Form::from(action).bits(0);
             table.add(format!("mov.{suffix}"), Form { fusion: Some(Fusion::Copy), ..form });
         }
     }
@@ -60,8 +60,8 @@ fn moves(table: &mut Table) {
             Space::SHARED_WINDOW => [op!(|a: u64| a | Space::SHARED_WINDOW), op!(|a: u64| a & !Space::SHARED_WINDOW)],
             _ => [op!(|a: u64| a | Space::LOCAL_WINDOW), op!(|a: u64| a & !Space::LOCAL_WINDOW)],
         };
-        table.add(format!("cvta.{space}.u64"), into.taint(TaintRule::BITS));
-        table.add(format!("cvta.to.{space}.u64"), from.taint(TaintRule::BITS));
+        table.add(format!("cvta.{space}.u64"), into.bits(0));
+        table.add(format!("cvta.to.{space}.u64"), from.bits(0));
     }
     for word in ["isspacep.param", "isspacep.param::entry"] {
         table.add(word, op!(|_a: u64| false));
@@ -106,7 +106,7 @@ fn integers(table: &mut Table) {
 impl Form {
     /// An integer that is extended, or cut: what is above the narrower type depends on its sign.
     fn extends<To: Lane>(self) -> Self {
-        let form = self.taint(TaintRule::BITS);
+        let form = self.bits(0);
         let is_signed = (self.source.0, TypeId::of::<To>()) == (TypeId::of::<i32>(), TypeId::of::<i64>());
         if is_signed { form.check(ArithmeticCheck::Extend) } else { form }
     }

@@ -4,7 +4,7 @@
 use std::any::TypeId;
 
 use super::integer::each;
-use super::{Action, ArithmeticCheck, Flushed, Form, Table, TaintRule, op};
+use super::{Action, ArithmeticCheck, Flushed, Form, Table, op};
 use crate::exact::{self, Precision};
 use crate::float::{Rounding, flush};
 use crate::jitter::{self, Bound, approximate};
@@ -249,16 +249,13 @@ fn signs(table: &mut Table) {
     table.add("neg.ftz.f32", op!(|a: f32| flush(-a)).negates(|of| of == TypeId::of::<Flushed>()));
     table.add("neg.f64", op!(|a: f64| -a).negates(|of| of == TypeId::of::<f64>()));
     floats!(table, "abs", |a| a.abs());
-    table.add("neg.f16", op!(|a: u16| a ^ 0x8000).taint(TaintRule::BITS).negates(|of| of == TypeId::of::<F16>()));
-    table.add("neg.bf16", op!(|a: u16| a ^ 0x8000).taint(TaintRule::BITS).negates(|of| of == TypeId::of::<Bf16>()));
-    each!(table, "abs", ["f16": u16, "bf16": u16], |a| a & 0x7fff, .taint(TaintRule::BITS));
-    table.add(
-        "neg.f16x2",
-        op!(|a: u32| a ^ 0x8000_8000).taint(TaintRule::BITS).negates(|of| of == TypeId::of::<Two<F16>>()),
-    );
+    table.add("neg.f16", op!(|a: u16| a ^ 0x8000).bits(0).negates(|of| of == TypeId::of::<F16>()));
+    table.add("neg.bf16", op!(|a: u16| a ^ 0x8000).bits(0).negates(|of| of == TypeId::of::<Bf16>()));
+    each!(table, "abs", ["f16": u16, "bf16": u16], |a| a & 0x7fff, .bits(0));
+    table.add("neg.f16x2", op!(|a: u32| a ^ 0x8000_8000).bits(0).negates(|of| of == TypeId::of::<Two<F16>>()));
     // `ptxas` makes an instruction of this one.
-    table.add("neg.bf16x2", op!(|a: u32| a ^ 0x8000_8000).taint(TaintRule::BITS));
-    each!(table, "abs", ["f16x2": u32, "bf16x2": u32], |a| a & 0x7fff_7fff, .taint(TaintRule::BITS));
+    table.add("neg.bf16x2", op!(|a: u32| a ^ 0x8000_8000).bits(0));
+    each!(table, "abs", ["f16x2": u32, "bf16x2": u32], |a| a & 0x7fff_7fff, .bits(0));
     // The sign of the first, the magnitude of the second.
     each!(table, "copysign", ["f32": f32, "f64": f64], |a, b| b.copysign(a));
 }

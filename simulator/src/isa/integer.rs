@@ -1,6 +1,6 @@
 //! Integer arithmetic and carry chains (PTX ISA 9.7.1, 9.7.2).
 
-use super::{Action, ArithmeticCheck, Form, Table, TaintRule, op};
+use super::{Action, ArithmeticCheck, Form, Table, op};
 use crate::lanes::{Lane, Lanes, Two, WARP};
 
 pub(super) fn forms(table: &mut Table) {
@@ -39,16 +39,16 @@ macro_rules! integers {
 
 fn arithmetic(table: &mut Table) {
     table.group("Integer arithmetic (9.7.1)");
-    integers!(table, "add", |a, b| a.wrapping_add(b), .taint(TaintRule::Upwards).check_32_bits(ArithmeticCheck::Sum));
-    integers!(table, "sub", |a, b| a.wrapping_sub(b), .taint(TaintRule::Upwards));
-    integers!(table, "mul.lo", |a, b| a.wrapping_mul(b), .taint(TaintRule::Upwards).check_32_bits(ArithmeticCheck::Product));
-    integers!(table, "mad.lo", |a, b, c| a.wrapping_mul(b).wrapping_add(c), .taint(TaintRule::Upwards).check_32_bits(ArithmeticCheck::Product));
+    integers!(table, "add", |a, b| a.wrapping_add(b), .upwards().check_32_bits(ArithmeticCheck::Sum));
+    integers!(table, "sub", |a, b| a.wrapping_sub(b), .upwards());
+    integers!(table, "mul.lo", |a, b| a.wrapping_mul(b), .upwards().check_32_bits(ArithmeticCheck::Product));
+    integers!(table, "mad.lo", |a, b, c| a.wrapping_mul(b).wrapping_add(c), .upwards().check_32_bits(ArithmeticCheck::Product));
     integers!(table, "min", |a, b| a.min(b), .check(ArithmeticCheck::Bound));
     integers!(table, "max", |a, b| a.max(b), .check(ArithmeticCheck::Bound));
     // Division by zero is left to the machine (9.7.1.10, 9.7.1.11). An H200 makes quotient and remainder all ones.
     integers!(table, "div", |a, b| if b == 0 { !b } else { a.wrapping_div(b) }, .divides());
     integers!(table, "rem", |a, b| if b == 0 { !b } else { a.wrapping_rem(b) }, .divides());
-    each!(table, "neg", ["s16": i16, "s32": i32, "s64": i64], |a| a.wrapping_neg(), .taint(TaintRule::Upwards));
+    each!(table, "neg", ["s16": i16, "s32": i32, "s64": i64], |a| a.wrapping_neg(), .upwards());
     each!(table, "abs", ["s16": i16, "s32": i32, "s64": i64], |a| a.wrapping_abs());
     integers!(table, "sad", |a, b, c| a.max(b).wrapping_sub(a.min(b)).wrapping_add(c));
     each!(table, "add.sat", ["s32": i32], |a, b| a.saturating_add(b));
@@ -70,29 +70,20 @@ fn arithmetic(table: &mut Table) {
         "mad.hi.sat.s32",
         op!(|a: i32, b: i32, c: i32| c.saturating_add(((i64::from(a) * i64::from(b)) >> 32) as i32)),
     );
-    table.add("mul.wide.u16", op!(|a: u16, b: u16| u32::from(a) * u32::from(b)).taint(TaintRule::Upwards));
-    table.add("mul.wide.s16", op!(|a: i16, b: i16| i32::from(a) * i32::from(b)).taint(TaintRule::Upwards));
-    table.add("mul.wide.u32", op!(|a: u32, b: u32| u64::from(a) * u64::from(b)).taint(TaintRule::Upwards));
+    table.add("mul.wide.u16", op!(|a: u16, b: u16| u32::from(a) * u32::from(b)).upwards());
+    table.add("mul.wide.s16", op!(|a: i16, b: i16| i32::from(a) * i32::from(b)).upwards());
+    table.add("mul.wide.u32", op!(|a: u32, b: u32| u64::from(a) * u64::from(b)).upwards());
     table.add(
         "mul.wide.s32",
-        op!(|a: i32, b: i32| i64::from(a) * i64::from(b)).taint(TaintRule::Upwards).check(ArithmeticCheck::Extend),
+        op!(|a: i32, b: i32| i64::from(a) * i64::from(b)).upwards().check(ArithmeticCheck::Extend),
     );
-    table.add(
-        "mad.wide.u16",
-        op!(|a: u16, b: u16, c: u32| (u32::from(a) * u32::from(b)).wrapping_add(c)).taint(TaintRule::Upwards),
-    );
-    table.add(
-        "mad.wide.s16",
-        op!(|a: i16, b: i16, c: i32| (i32::from(a) * i32::from(b)).wrapping_add(c)).taint(TaintRule::Upwards),
-    );
-    table.add(
-        "mad.wide.u32",
-        op!(|a: u32, b: u32, c: u64| (u64::from(a) * u64::from(b)).wrapping_add(c)).taint(TaintRule::Upwards),
-    );
+    table.add("mad.wide.u16", op!(|a: u16, b: u16, c: u32| (u32::from(a) * u32::from(b)).wrapping_add(c)).upwards());
+    table.add("mad.wide.s16", op!(|a: i16, b: i16, c: i32| (i32::from(a) * i32::from(b)).wrapping_add(c)).upwards());
+    table.add("mad.wide.u32", op!(|a: u32, b: u32, c: u64| (u64::from(a) * u64::from(b)).wrapping_add(c)).upwards());
     table.add(
         "mad.wide.s32",
         op!(|a: i32, b: i32, c: i64| (i64::from(a) * i64::from(b)).wrapping_add(c))
-            .taint(TaintRule::Upwards)
+            .upwards()
             .check(ArithmeticCheck::Extend),
     );
 }

@@ -1,7 +1,7 @@
 //! Logic, shifts, bit fields, searches for bits and byte permutation (PTX ISA 9.7.1.13 to 9.7.1.21, 9.7.8).
 
 use super::integer::each;
-use super::{Action, ArithmeticCheck, Form, Table, TaintRule, op};
+use super::{Action, ArithmeticCheck, Form, Table, op};
 use crate::lanes::{Lane, Lanes, WARP};
 
 macro_rules! bits {
@@ -12,15 +12,12 @@ macro_rules! bits {
 
 pub(super) fn forms(table: &mut Table) {
     table.group("Logic and shift (9.7.8)");
-    bits!(table, "and", |a, b| a & b, .taint(TaintRule::BITS).check(ArithmeticCheck::Bound).combines());
-    bits!(table, "or", |a, b| a | b, .taint(TaintRule::BITS).combines());
-    bits!(table, "xor", |a, b| a ^ b, .taint(TaintRule::BITS));
-    bits!(table, "not", |a| !a, .taint(TaintRule::BITS).combines());
+    bits!(table, "and", |a, b| a & b, .bits(0).check(ArithmeticCheck::Bound).combines());
+    bits!(table, "or", |a, b| a | b, .bits(0).combines());
+    bits!(table, "xor", |a, b| a ^ b, .bits(0));
+    bits!(table, "not", |a| !a, .bits(0).combines());
     each!(table, "cnot", ["b16": u16, "b32": u32, "b64": u64], |a| u64::from(a == 0));
-    table.add(
-        "lop3.b32",
-        op!(|a: u32, b: u32, c: u32, e: u8| logic3(a, b, c, e)).taint(TaintRule::Bits { controls: 0b1000 }),
-    );
+    table.add("lop3.b32", op!(|a: u32, b: u32, c: u32, e: u8| logic3(a, b, c, e)).bits(0b1000));
     for (name, combine) in [("or", "or.pred"), ("and", "and.pred")] {
         table.add(format!("lop3.{name}.b32"), Action::Logic3(combine));
     }
@@ -36,13 +33,13 @@ fn shifts(table: &mut Table) {
         ("shl", [$($suffix:literal: $type:ty),+], |$a:ident, $b:ident| $body:expr) => {
             $(table.add(
                 concat!("shl.", $suffix),
-                op!(|$a: $type, $b: u32| $body).taint(TaintRule::Bits { controls: 0b10 }).check_32_bits(ArithmeticCheck::Shift),
+                op!(|$a: $type, $b: u32| $body).bits(0b10).check_32_bits(ArithmeticCheck::Shift),
             );)+
         };
         ("shr", [$($suffix:literal: $type:ty),+], |$a:ident, $b:ident| $body:expr) => {
             $(table.add(
                 concat!("shr.", $suffix),
-                op!(|$a: $type, $b: u32| $body).taint(TaintRule::Bits { controls: 0b10 }).check(ArithmeticCheck::Bound),
+                op!(|$a: $type, $b: u32| $body).bits(0b10).check(ArithmeticCheck::Bound),
             );)+
         };
     }
@@ -53,22 +50,10 @@ fn shifts(table: &mut Table) {
     by!("shr", ["s32": i32], |a, b| a >> b.min(31));
     by!("shr", ["s64": i64], |a, b| a >> b.min(63));
     // The 32 bits of a shifted pair.
-    table.add(
-        "shf.l.wrap.b32",
-        op!(|a: u32, b: u32, c: u32| (pair(a, b) << (c & 31) >> 32) as u32).taint(TaintRule::Bits { controls: 0b100 }),
-    );
-    table.add(
-        "shf.r.wrap.b32",
-        op!(|a: u32, b: u32, c: u32| (pair(a, b) >> (c & 31)) as u32).taint(TaintRule::Bits { controls: 0b100 }),
-    );
-    table.add(
-        "shf.l.clamp.b32",
-        op!(|a: u32, b: u32, c: u32| (pair(a, b) << c.min(32) >> 32) as u32).taint(TaintRule::Bits { controls: 0b100 }),
-    );
-    table.add(
-        "shf.r.clamp.b32",
-        op!(|a: u32, b: u32, c: u32| (pair(a, b) >> c.min(32)) as u32).taint(TaintRule::Bits { controls: 0b100 }),
-    );
+    table.add("shf.l.wrap.b32", op!(|a: u32, b: u32, c: u32| (pair(a, b) << (c & 31) >> 32) as u32).bits(0b100));
+    table.add("shf.r.wrap.b32", op!(|a: u32, b: u32, c: u32| (pair(a, b) >> (c & 31)) as u32).bits(0b100));
+    table.add("shf.l.clamp.b32", op!(|a: u32, b: u32, c: u32| (pair(a, b) << c.min(32) >> 32) as u32).bits(0b100));
+    table.add("shf.r.clamp.b32", op!(|a: u32, b: u32, c: u32| (pair(a, b) >> c.min(32)) as u32).bits(0b100));
 }
 
 fn pair(low: u32, high: u32) -> u64 {
@@ -77,15 +62,9 @@ fn pair(low: u32, high: u32) -> u64 {
 
 fn fields(table: &mut Table) {
     table.group("Bit fields (9.7.1.16 to 9.7.1.21)");
-    table.add(
-        "bfi.b32",
-        op!(|a: u32, b: u32, c: u32, e: u32| insert(a.into(), b.into(), c, e, 32) as u32)
-            .taint(TaintRule::Bits { controls: 0b1100 }),
-    );
-    table.add(
-        "bfi.b64",
-        op!(|a: u64, b: u64, c: u32, e: u32| insert(a, b, c, e, 64)).taint(TaintRule::Bits { controls: 0b1100 }),
-    );
+    table
+        .add("bfi.b32", op!(|a: u32, b: u32, c: u32, e: u32| insert(a.into(), b.into(), c, e, 32) as u32).bits(0b1100));
+    table.add("bfi.b64", op!(|a: u64, b: u64, c: u32, e: u32| insert(a, b, c, e, 64)).bits(0b1100));
     table.add("bfe.u32", op!(|a: u32, b: u32, c: u32| extract(i64::from(a), b, c, 32, false) as u32).field());
     table.add("bfe.s32", op!(|a: i32, b: u32, c: u32| extract(i64::from(a), b, c, 32, true) as u32).field());
     table.add("bfe.u64", op!(|a: i64, b: u32, c: u32| extract(a, b, c, 64, false)).field());
@@ -93,32 +72,17 @@ fn fields(table: &mut Table) {
     // A mask of `b` bits from bit `a` on, and a number of `b` bits extended to 32. `wrap` takes both amounts modulo 32.
     table.add("bmsk.clamp.b32", op!(|a: u32, b: u32| (ones(b) << a.min(32)) as u32));
     table.add("bmsk.wrap.b32", op!(|a: u32, b: u32| (ones(b & 31) << (a & 31)) as u32));
-    table.add(
-        "szext.clamp.u32",
-        op!(|a: u32, b: u32| extract(i64::from(a), 0, b.min(32), 32, false) as u32)
-            .taint(TaintRule::Bits { controls: 0b10 }),
-    );
-    table.add(
-        "szext.clamp.s32",
-        op!(|a: u32, b: u32| extract(i64::from(a), 0, b.min(32), 32, true) as u32)
-            .taint(TaintRule::Bits { controls: 0b10 }),
-    );
-    table.add(
-        "szext.wrap.u32",
-        op!(|a: u32, b: u32| extract(i64::from(a), 0, b & 31, 32, false) as u32)
-            .taint(TaintRule::Bits { controls: 0b10 }),
-    );
-    table.add(
-        "szext.wrap.s32",
-        op!(|a: u32, b: u32| extract(i64::from(a), 0, b & 31, 32, true) as u32)
-            .taint(TaintRule::Bits { controls: 0b10 }),
-    );
+    table
+        .add("szext.clamp.u32", op!(|a: u32, b: u32| extract(i64::from(a), 0, b.min(32), 32, false) as u32).bits(0b10));
+    table.add("szext.clamp.s32", op!(|a: u32, b: u32| extract(i64::from(a), 0, b.min(32), 32, true) as u32).bits(0b10));
+    table.add("szext.wrap.u32", op!(|a: u32, b: u32| extract(i64::from(a), 0, b & 31, 32, false) as u32).bits(0b10));
+    table.add("szext.wrap.s32", op!(|a: u32, b: u32| extract(i64::from(a), 0, b & 31, 32, true) as u32).bits(0b10));
 }
 
 impl Form {
     /// A bit field that is taken out of its first source.
     fn field(self) -> Self {
-        self.taint(TaintRule::Bits { controls: 0b110 }).check(ArithmeticCheck::Bound)
+        self.bits(0b110).check(ArithmeticCheck::Bound)
     }
 }
 
@@ -158,7 +122,7 @@ fn searches(table: &mut Table) {
     table.group("Searches for bits (9.7.1.13 to 9.7.1.15, 9.7.1.18)");
     each!(table, "clz", ["b32": u32, "b64": u64], |a| a.leading_zeros());
     each!(table, "popc", ["b32": u32, "b64": u64], |a| a.count_ones());
-    each!(table, "brev", ["b32": u32, "b64": u64], |a| a.reverse_bits(), .taint(TaintRule::BITS));
+    each!(table, "brev", ["b32": u32, "b64": u64], |a| a.reverse_bits(), .bits(0));
     macro_rules! most_significant {
         ($($suffix:literal: $type:ident, |$a:ident| $bits:expr);+) => {$(
             table.add(concat!("bfind.", $suffix), op!(|$a: $type| {
@@ -197,16 +161,13 @@ fn nth_set(bits: u32, from: u32, n: i32) -> u32 {
 /// Four bytes of a pair of registers (9.7.9.7).
 fn permutations(table: &mut Table) {
     table.group("Byte permutation (9.7.9.7)");
-    table.add(
-        "prmt.b32",
-        op!(|a: u32, b: u32, c: u32| permute(pair(a, b), c)).taint(TaintRule::Bits { controls: 0b100 }),
-    );
+    table.add("prmt.b32", op!(|a: u32, b: u32, c: u32| permute(pair(a, b), c)).bits(0b100));
     macro_rules! modes {
         ($($mode:literal: $selections:expr),+) => {$(
             table.add(concat!("prmt.b32.", $mode), op!(|a: u32, b: u32, c: u32| {
                 const SELECTIONS: [u32; 4] = $selections;
                 permute(pair(a, b), SELECTIONS[c as usize & 3])
-            }).taint(TaintRule::Bits { controls: 0b100 }));
+            }).bits(0b100));
         )+};
     }
     modes!(
