@@ -2,7 +2,7 @@
 //! 9.7.9.23).
 
 use super::super::half::rectified;
-use super::super::{Action, Form, Table, op};
+use super::super::{Action, Form, Table, TaintRule, op};
 use crate::float::{Format, Rounding, e4m3, e5m2, narrow, to_e4m3, to_e5m2};
 use crate::lanes::{F16, Lane, Lanes, Two, WARP};
 
@@ -53,14 +53,14 @@ fn pairs(table: &mut Table) {
             }));
             table.add(concat!("cvt.rn.satfinite.relu.", $name, ".f16x2"), op!(|a: Two<F16>| {
                 u16::from_le_bytes([a.0.0, a.1.0].map(|x| if x < 0.0 { 0 } else { $to(x) & 0x7f }))
-            }));
+            }).taint(TaintRule::Whole));
             table.add(concat!("cvt.rn.relu.f16x2.", $name), op!(|a: u16| {
                 let [low, high] = a.to_le_bytes().map(|byte| rectified(narrow($from(byte).into(), Format::F16, Rounding::NearestEven)) as u16);
                 Two(low, high)
             }));
             table.add(
                 concat!("cvt.rn.satfinite.", $name, ".f16x2"),
-                op!(|a: Two<F16>| u16::from_le_bytes([$to(a.0.0), $to(a.1.0)])),
+                op!(|a: Two<F16>| u16::from_le_bytes([$to(a.0.0), $to(a.1.0)])).taint(TaintRule::Whole),
             );
             table.add(
                 concat!("cvt.rn.f16x2.", $name),

@@ -66,7 +66,7 @@ mod tests {
     use crate::kernel::Op;
 
     /// Forms of each rule. With `true`, no bit is called undefined that cannot change; controls are known.
-    const FORMS: [(&str, bool); 33] = [
+    const FORMS: [(&str, bool); 34] = [
         ("and.b32", true),
         ("or.b64", true),
         ("xor.b32", true),
@@ -100,6 +100,7 @@ mod tests {
         ("mad.wide.u32", false),
         ("setp.eq.s32", false),
         ("fma.rn.f16x2", false),
+        ("cvt.rn.satfinite.e4m3x2.f16x2", false),
     ];
 
     #[test]
