@@ -110,6 +110,16 @@ pub enum Op {
 }
 
 impl Op {
+    /// The number of operands that a function of lanes has.
+    pub fn sources(&self) -> usize {
+        match self {
+            Self::One(_) => 1,
+            Self::Two(_) => 2,
+            Self::Three(_) => 3,
+            _ => 4,
+        }
+    }
+
     /// The result of an instruction that is a function of lanes; zeros for others.
     pub fn computed(&self, [a, b, c, d]: &[Lanes; 4]) -> Lanes {
         let mut result = [0; WARP];

@@ -12,7 +12,7 @@ pub type Lanes = [u64; WARP];
 pub trait Lane: Copy + 'static {
     /// How many bytes it has.
     const BYTES: u8 = size_of::<Self>() as u8;
-    /// Whether it is two numbers of 16 bits.
+    /// True if it packs two 16-bit numbers.
     const HALVES: bool = false;
     /// Reads the low bits.
     fn of(bits: u64) -> Self;

@@ -37,7 +37,7 @@ pub struct Observed {
     pub outside: Option<usize>,
 }
 
-/// What is written: the values, and which of their bits are undefined.
+/// The values being written, and their undefined bits.
 #[derive(Clone, Copy)]
 pub struct Written<'a> {
     pub values: &'a Lanes,

@@ -25,7 +25,7 @@ impl Undefined {
         self.bytes.length()
     }
 
-    /// Whether every bit is defined.
+    /// True if every bit is defined.
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }

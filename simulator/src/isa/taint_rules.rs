@@ -1,4 +1,4 @@
-//! What the checkers know about a form: how undefined bits of its sources reach its result, and which arithmetic mistakes
+//! Checker facts about each form: how undefined source bits reach the result, and which arithmetic mistakes
 //! it can make that are not faults.
 
 use super::Two;

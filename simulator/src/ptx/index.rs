@@ -59,7 +59,7 @@ pub struct Variable {
     pub bytes: u32,
     /// Bytes of alignment.
     pub align: u32,
-    /// What it holds at first; zeros elsewhere.
+    /// Its initial values; zeros elsewhere.
     pub data: InitialData,
     /// Where it holds the address of a variable or function: the offset in the data, the name, and what is added.
     pub pointers: Vec<Pointer>,

@@ -286,7 +286,7 @@ fn remember_undefined(warp: &mut Warp, machine: &mut Machine, d: Register, acces
     let lane = lanes(mask).find(|&lane| undefined[lane] != 0).unwrap_or_default();
     let address = at[lane] + u64::from(undefined[lane].trailing_zeros() / 8);
     if let Op::Load { bytes, signed: true, .. } = machine.kernel.code[machine.pc as usize].op {
-        // What is above the value depends on its sign.
+        // The bits above the value repeat its sign.
         undefined = undefined.map(|bits| extend(bits, bytes, true));
     }
     let near = machine.describe_address(space, address);

@@ -3,19 +3,14 @@
 use super::{Machine, Warp, stop};
 use crate::fault::Kind;
 use crate::isa::{FloatTypes, TaintRule};
-use crate::kernel::{Inst, Op};
+use crate::kernel::Inst;
 use crate::lanes::lanes;
 
 /// Reports the first lane in which the instruction, which is about to run, makes one, or takes it from its own text: `logf` chooses
 /// between its result and the infinity that is the logarithm of 0.
 pub fn check(warp: &Warp, machine: &mut Machine, inst: &Inst, FloatTypes { from, to }: FloatTypes, mask: u32) {
-    let sources = match inst.op {
-        Op::One(_) => 1,
-        // The third source of a choice is a predicate.
-        Op::Three(_) if inst.taint_rule != TaintRule::Choose => 3,
-        Op::Two(_) | Op::Three(_) => 2,
-        _ => 4,
-    };
+    // The third source of a choice is a predicate.
+    let sources = inst.op.sources() - usize::from(inst.taint_rule == TaintRule::Choose);
     let args = inst.args.map(|arg| arg as usize);
     let results = inst.op.computed(&args.map(|arg| warp.registers[arg]));
     let may_be_infinite = |arg: usize| machine.kernel.constants.iter().any(|(constant, _)| *constant as usize == arg);

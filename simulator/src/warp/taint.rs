@@ -136,21 +136,9 @@ struct Computes<'a> {
     check: ArithmeticCheck,
 }
 
-impl Computes<'_> {
-    /// How many operands it has.
-    fn sources(&self) -> usize {
-        match self.inst.op {
-            Op::One(_) => 1,
-            Op::Two(_) => 2,
-            Op::Three(_) => 3,
-            _ => 4,
-        }
-    }
-}
-
 fn taint_result(warp: &mut Warp, machine: &mut Machine, computes: Computes) {
     let inst = computes.inst;
-    let mut concerned = inst.args[..computes.sources()].iter().chain([&inst.d]);
+    let mut concerned = inst.args[..computes.inst.op.sources()].iter().chain([&inst.d]);
     let stays = !matches!(inst.op, Op::Carry(_)) && !concerned.any(|&register| warp.taints.may_have(register));
     if !stays || may_be_wrong(warp, inst, computes.check) {
         new_taint(warp, machine, computes);
@@ -161,7 +149,7 @@ fn taint_result(warp: &mut Warp, machine: &mut Machine, computes: Computes) {
 #[inline(never)]
 fn new_taint(warp: &mut Warp, machine: &mut Machine, computes: Computes) {
     let Computes { inst, pc, mask, check } = computes;
-    let (args, sources) = (inst.args.map(|arg| arg as usize), computes.sources());
+    let (args, sources) = (inst.args.map(|arg| arg as usize), computes.inst.op.sources());
     let mut new = Taint { origin: pc, ..Taint::default() };
     if warp.taints.any {
         let taints = args.map(|arg| &warp.taints.registers[arg]);

@@ -133,7 +133,7 @@ fn a_launch_of_many_warps_may_execute_more() {
     }
 }
 
-/// What no kernel of its own can do, or only one with other inputs or checks than these.
+/// Kinds that a single kernel cannot show, or only with other inputs or checks.
 const NOT_SHOWN: [Kind; 8] = [
     Kind::UseBeforeAllocation,
     Kind::InvalidFree,

@@ -17,7 +17,7 @@ fn differences_read_only_their_input() {
     snuffer::check(differences_op());
 }
 
-/// What a target of cargo-fuzz does with each input.
+/// The body of a cargo-fuzz target, run on some inputs.
 #[cfg(feature = "cuda")]
 #[test]
 fn fuzzing_finds_it_too() {

@@ -297,7 +297,7 @@ impl Driver {
         Some((devices.find_map(|device| device.base(address))?, wrote))
     }
 
-    /// Whether an allocation that begins at this address of the device is pinned memory of the host.
+    /// True if the allocation at this device address is pinned host memory.
     pub(crate) fn is_pinned(&self, base: u64) -> bool {
         let devices = || self.contexts.iter().flatten().map(|context| &context.device);
         self.pinned.keys().any(|&host| devices().any(|device| device.base(host) == Some(base)))

@@ -119,7 +119,7 @@ mod tests {
                 Action::Two(run) => (Op::Two(run), 2),
                 Action::Three(run) => (Op::Three(run), 3),
                 Action::Four(run) => (Op::Four(run), 4),
-                _ => panic!("{name} is no function of lanes"),
+                _ => panic!("{name} is not a function of lanes"),
             };
             let inst = Inst { taint_rule: form.taint, ..Inst::new(op) };
             for round in 0..40 {
@@ -152,7 +152,7 @@ mod tests {
         }
     }
 
-    /// Whether the second source is no control, either.
+    /// True if the second source is not a control either.
     fn two_values(name: &str) -> bool {
         ["and", "or", "xor", "lop3", "shf", "bfi", "prmt", "selp"].contains(&name.split('.').next().unwrap_or(name))
     }

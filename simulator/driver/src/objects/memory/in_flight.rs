@@ -11,10 +11,10 @@ pub(crate) struct InFlight {
     pub(super) stream: Key,
     pub(super) time: u64,
     call: String,
-    /// What it does with the host's memory.
+    /// Whether it reads or writes the host's memory.
     how: How,
     host: u64,
-    /// What the host's memory held when the copy had run.
+    /// The contents of the host's memory right after the copy.
     held: Vec<u8>,
 }
 

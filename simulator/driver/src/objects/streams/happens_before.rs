@@ -117,7 +117,7 @@ impl HappensBefore {
         self.streams[&stream][&stream]
     }
 
-    /// Whether the program has waited for the work of a stream up to this time.
+    /// True if the program has waited for the stream's work up to this time.
     pub fn host_knows(&self, stream: Key, time: u64) -> bool {
         knows(&self.host, stream, time)
     }
