@@ -80,6 +80,8 @@ enum Layout {
     Step,
     /// A dimension has stride 0.
     Broadcast,
+    /// It is a view of another input's buffer.
+    Shared,
 }
 
 impl Layout {
@@ -92,6 +94,7 @@ impl Layout {
             Self::Order => !view.order.is_empty(),
             Self::Step => view.step.iter().any(|&step| step > 1),
             Self::Broadcast => !view.broadcast.is_empty(),
+            Self::Shared => view.of.is_some(),
         }
     }
 }

@@ -226,13 +226,17 @@ pub fn triage_state<'a>(finding: &Finding, known: &'a [(String, Regression)]) ->
         finding.observations.iter().all(|seen| (seen.device == Device::Cpu) == is_cpu).then_some(first.device)
     };
     let only_on = finding.observations.first().and_then(of_one_kind);
+    let place = finding.platform();
+    let passes = |one: &Regression| one.expected(&place) == Expected::Passes;
     let covers = |(_, one): &&(String, Regression)| {
         let seen = |own: &Signature| only_on.map_or_else(|| own.clone(), |device| own.seen_only_on(device));
-        one.signature.as_ref().is_some_and(|own| seen(own).covers(&finding.signature))
+        let is_covered = one.signature.as_ref().is_some_and(|own| seen(own).covers(&finding.signature));
+        // A failure elsewhere, which was never fixed, says nothing about this one.
+        is_covered && (one.fixed_in.is_some() || !passes(one))
     };
     match known.iter().find(same).or_else(|| known.iter().find(covers)) {
         None => TriageState::New,
-        Some((_, one)) if one.expected(&finding.platform()) == Expected::Passes => TriageState::Unexpected(one),
+        Some((_, one)) if passes(one) => TriageState::Unexpected(one),
         Some((_, one)) => TriageState::Known(one),
     }
 }

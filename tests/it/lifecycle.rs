@@ -6,7 +6,7 @@ use std::process::{Command, Output, Stdio};
 
 use snuffer::causes::KnownFailures;
 use snuffer::device::{Device, Hardware};
-use snuffer::oracle::{Kind, OracleName, Signature};
+use snuffer::oracle::{Kind, OracleName, Signature, Site};
 use snuffer::outcome::{Outcome, Phase, Refusal};
 use snuffer::store::regression::{Expected, Regression, Status, read, triage_state};
 use snuffer::store::{Finding, Platform, Store};
@@ -101,6 +101,30 @@ fn a_finding_is_new_unless_a_regression_expects_it_there() {
     old.origin.versions = "snuffer 0.1.0, candle-core 0.9.2, candle-nn 0.9.2".into();
     let fixed = known("status = \"fixed\"\nfixed_in = \"0.11.0\"\nfails = [{}]");
     assert_eq!(triage_state(&old, &fixed).word(), "fixed");
+}
+
+#[test]
+fn a_regression_of_less_explains_a_finding_only_where_it_fails() {
+    let wrong = |site: &str| {
+        let (oracle, kind) = (OracleName::Reference, Kind::from("wrong value"));
+        Signature { oracle, site: Site::parse(oracle, &kind, site), kind, ..finding("").signature }
+    };
+    let (plain, rounded) = (wrong(""), wrong("by a rounding"));
+    let found = Finding { signature: rounded, ..finding("") };
+    let known = |header: &str| {
+        let one = Regression { signature: Some(plain.clone()), ..regression(header).expect(header) };
+        ("kept".to_string(), one)
+    };
+    let elsewhere = known("status = \"open\"\nfails = [{ device = \"cuda\" }]");
+    let here = known("status = \"open\"\nfails = [{ device = \"cpu\" }]");
+    let fixed = known("status = \"fixed\"\nfixed_in = \"0.11.0\"\nfails = [{}]");
+    for (known, word) in [
+        (vec![elsewhere.clone()], "new"),
+        (vec![elsewhere.clone(), here], "open"),
+        (vec![elsewhere, fixed], "fixed but back"),
+    ] {
+        assert_eq!(triage_state(&found, &known).word(), word);
+    }
 }
 
 /// Runs `snuffer` in `folder` with `typed` as its input; returns the exit code and the output.

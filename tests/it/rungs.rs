@@ -265,6 +265,10 @@ fn an_invariant_notices_a_wrong_result_by_itself_and_no_right_one() {
     let norm = row("op.layer_norm", &[1.0, 2.0, 3.0, 4.0]).input("alpha", of(DType::F32, &[1.0; 4]));
     let mut norm = norm.input("beta", of(DType::F32, &[0.0; 4]));
     norm.params.remove("dim");
+    // A weight for each row, which candle broadcasts.
+    let by_row = Tensor { shape: vec![2, 1], ..of(DType::F32, &[0.0, 1.0]) };
+    let x = Tensor { shape: vec![2, 2], ..of(DType::F32, &[0.0, 0.0, 0.0, 1.0]) };
+    let scaled = Case::new("layer.layer_norm_no_bias").input("x", x).input("weight", by_row);
     let [huge, inf, nan] = [3e38, f64::INFINITY, f64::NAN];
     let ln2 = 2_f64.ln();
     for (case, shape, right, wrong) in [
@@ -308,6 +312,7 @@ fn an_invariant_notices_a_wrong_result_by_itself_and_no_right_one() {
         (row("tensor.max", &[1.0, nan]), vec![1], vec![vec![nan], vec![1.0]], vec![]),
         // Each of them is possible, but not all together.
         (norm, vec![1, 4], vec![vec![-1.3416, -0.4472, 0.4472, 1.3416]], vec![vec![-1.7, -1.7, 1.7, 1.7]]),
+        (scaled, vec![2, 2], vec![vec![0.0, 0.0, -0.99998, 0.99998]], vec![]),
         (bce(1.0), vec![], vec![vec![0.0486]], vec![vec![-0.5], vec![nan]]),
         (bce(2.0), vec![], vec![vec![-2.951]], vec![]),
         // Fewer ids than sources, and a place that two of them name.

@@ -454,6 +454,12 @@ CLAIMS = {
     "the-gradient-of-norm-is-nan-at-0": lambda: same(grad(torch.norm, zeros(3)), [0, 0, 0]),
     "the-gradient-of-powf-by-0-is-nan-at-0": lambda: same(grad(lambda x: x**0.0, zeros(2)), [0, 0]),
     "the-gradient-of-selu-is-nan-for-large-inputs": lambda: same(grad(F.selu, tensor([100, 1e30])), [1.0507, 1.0507], 1e-5),
+    "factors-that-overflow-the-dtype-are-multiplied-by": lambda: same(
+        F.leaky_relu(tensor([1.0], dtype=torch.float16), 1e30), [1.0]
+    )
+    and same(grad(lambda x: F.leaky_relu(x, 1e30), tensor([1.0], dtype=torch.float16)), [1.0])
+    and same(grad(lambda x: F.elu(x, 1e300), tensor([1.0])), [1.0])
+    and same(grad(lambda x: F.huber_loss(x, zeros(1), delta=1e300), tensor([0.0])), [0.0]),
     "the-gradient-of-silu-loses-all-digits-of-large": lambda: same(grad(F.silu, tensor([384.0]).bfloat16()), [1])
     and same(grad(F.silu, tensor([33554430.0])), [1]),
     "the-gradients-of-gelu-and-gelu-erf-use-constants": gelu_gradients_have_all_digits,

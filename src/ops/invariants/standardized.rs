@@ -18,12 +18,15 @@ pub fn outside(case: &Case, output: &Tensor) -> Option<String> {
         return None;
     }
     let groups = Groups::of(case, x)?;
+    let given = [["alpha", "weight"], ["beta", "bias"]].map(|names| names.iter().find_map(|name| case.tensor(name)));
+    // candle broadcasts others to all of `x`.
+    if given.iter().flatten().any(|tensor| tensor.shape != [groups.channels()]) {
+        return None;
+    }
     let (slacks, count) = (slack_of_each(&groups, &values, x.dtype), (values.len() / groups.count()) as f64);
-    let [weights, biases] = [["alpha", "weight"], ["beta", "bias"]]
-        .map(|names| names.iter().find_map(|name| case.tensor(name)).map(Tensor::floats));
-    let of_channel = |list: &Option<Vec<f64>>, place: usize, or: f64| {
-        list.as_ref().map_or(or, |list| list.get(groups.channel(place)).copied().unwrap_or(f64::INFINITY))
-    };
+    let [weights, biases] = given.map(|tensor| tensor.map(Tensor::floats));
+    let of_channel =
+        |list: &Option<Vec<f64>>, place: usize, or: f64| list.as_ref().map_or(or, |list| list[groups.channel(place)]);
     let unit = x.dtype.unit_roundoff();
     let mut squares = vec![0.0; groups.count()];
     for (place, &got) in results.iter().enumerate() {
@@ -120,6 +123,14 @@ impl Groups {
             By::Row => place / self.shape[self.shape.len() - 1],
             By::ChannelsOf(groups) => index[0] * groups + index[1] / (self.shape[1] / groups),
             By::Channel => index[1],
+        }
+    }
+
+    /// How many weights there are.
+    fn channels(&self) -> usize {
+        match self.by {
+            By::Row => self.shape[self.shape.len() - 1],
+            By::ChannelsOf(_) | By::Channel => self.shape[1],
         }
     }
 
