@@ -20,7 +20,7 @@ pub use findings::{Finding, Origin, Store, version};
 pub use id::id;
 pub use merge::Merged;
 pub use platform::Platform;
-pub use record::{Counts, Failure, IsRunning, Log, NotPassed, Record, Tally, read_coverage};
+pub use record::{Counts, Failure, IsRunning, Limit, Log, NotPassed, Record, Tally, read_coverage};
 pub use reproduction::{Reproduction, Unchecked};
 
 /// The folder of the store if nothing names one.

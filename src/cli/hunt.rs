@@ -23,7 +23,7 @@ use crate::kernels::{Edits, launching};
 use crate::ops::{self, Op};
 use crate::report::Summary;
 use crate::settle::{Settings, versions};
-use crate::store::{Log, Record};
+use crate::store::{Limit, Log, Record};
 
 /// Arguments of `snuffer hunt`.
 #[derive(Debug, clap::Args)]
@@ -63,7 +63,8 @@ pub struct Args {
     /// Draw valid cases with a large dimension, and judge nothing but the memory and work that they take.
     #[arg(long, conflicts_with_all = ["mode", "resume"])]
     costs: bool,
-    /// Resume the campaign of the store that began last, on its own devices.
+    /// Resume the campaign of the store that began last, on its own devices, and finish it. With `--cases` it ends after so many
+    /// in all, with `--time` after so much more time.
     #[arg(long, conflicts_with_all = ["seed", "ops", "mode", "shard", "sanitizer"])]
     resume: bool,
     /// Time limit for minimizing one finding.
@@ -100,14 +101,26 @@ pub fn run(args: &Args, named: &StoreArg) -> anyhow::Result<Exit> {
     }
 }
 
+/// When a campaign is over if nothing else is said.
+const DEFAULT_LIMIT: Limit = Limit { cases: None, seconds: Some(60.0) };
+
+impl Args {
+    /// When a campaign that has worked for so many seconds is over, if that is said.
+    fn limit(&self, worked: f64) -> Option<Limit> {
+        let seconds = self.time.map(|time| worked + time.as_secs_f64());
+        (self.cases.is_some() || seconds.is_some()).then_some(Limit { cases: self.cases, seconds })
+    }
+}
+
 /// One campaign, new or resumed.
 fn once(args: &Args, named: &StoreArg, stop: (&Interrupts, &AtomicBool)) -> anyhow::Result<Exit> {
     if args.resume {
         let store = named.existing()?;
-        let (log, record) = resume::last(&store)?;
+        let (log, mut record) = resume::last(&store)?;
         let devices = resume::devices(&args.common.devices.named()?, &record)?;
         let spec = args.kernels.apply(&devices, args.candle.apply(&devices, args.common.spec())?)?;
         resume::check_candle(&record, &spec)?;
+        record.limit = resume::limit(args.limit(record.seconds), &record)?;
         resume::announce(&store, &log)?;
         return campaign(
             &plan(args, devices, &record, spec)?,
@@ -230,6 +243,7 @@ fn fresh(args: &Args, spec: &WorkerSpec) -> anyhow::Result<Record> {
     };
     let ops = present(matching(&args.ops)?, &args.ops, spec.candle.as_deref())?;
     Ok(Record {
+        limit: args.limit(0.0).unwrap_or(DEFAULT_LIMIT),
         versions: versions(spec.candle.as_deref()),
         candle: spec.candle.as_deref().cloned(),
         kernels: spec.kernels.as_deref().cloned(),
@@ -247,7 +261,6 @@ fn plan(args: &Args, devices: Vec<Device>, record: &Record, mut spec: WorkerSpec
             || UsageError(format!("the campaign hunts `{name}`, but this build has no such op; start a new campaign"));
         ops::find(name).ok_or_else(missing)
     };
-    let time = args.time.or_else(|| args.cases.is_none().then_some(Duration::from_secs(60)));
     spec.behaviour.sanitizer = usable(record.sanitizer, &devices)?;
     let modes: Vec<Mode> = record.modes.iter().filter_map(|name| Mode::find(name)).collect();
     spec.only_costs = modes == [Mode::Large];
@@ -261,8 +274,8 @@ fn plan(args: &Args, devices: Vec<Device>, record: &Record, mut spec: WorkerSpec
         seed: record.seed,
         first: record.next,
         shard: if record.shard.is_empty() { Shard::WHOLE } else { record.shard.parse().map_err(UsageError)? },
-        cases: args.cases,
-        time,
+        cases: record.limit.cases,
+        time: record.limit.seconds.map(|seconds| Duration::from_secs_f64((seconds - record.seconds).max(0.0))),
         spec,
         inject: args.inject,
         settings: Settings { time: args.minimize, ..Settings::default() },

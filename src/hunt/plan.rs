@@ -29,7 +29,7 @@ pub struct Plan {
     pub first: u64,
     /// Which part of the cases this campaign runs.
     pub shard: Shard,
-    /// At most this many cases, including those of other shards.
+    /// At most this many cases, including those of other shards and those before the first.
     pub cases: Option<u64>,
     /// At most this long. A minimization in progress is finished first.
     pub time: Option<Duration>,
@@ -57,7 +57,7 @@ impl Plan {
     /// Whether there is a case at `index`.
     pub(super) fn has_case(&self, index: u64) -> bool {
         let end = if self.cases_to_run.is_empty() { u64::MAX } else { self.cases_to_run.len() as u64 };
-        index < end && self.cases.is_none_or(|cases| index < self.first.saturating_add(cases))
+        index < end && self.cases.is_none_or(|cases| index < cases)
     }
 }
 

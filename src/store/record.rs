@@ -123,12 +123,27 @@ pub struct Record {
     /// The candle that workers had, if it was not the release under test.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub candle: Option<CandleUnderTest>,
+    /// When it is over.
+    #[serde(default)]
+    pub limit: Limit,
     /// Seconds of work so far.
     pub seconds: f64,
     /// Whether it ran to its end.
     pub finished: bool,
     /// The counts.
     pub tally: Tally,
+}
+
+/// When a campaign is over: at the first limit that it reaches.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Limit {
+    /// How many cases there are, those of other shards included.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cases: Option<u64>,
+    /// Seconds of work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seconds: Option<f64>,
 }
 
 /// A line of `NAME.failures.jsonl`, the list of cases that did not pass next to the campaign's record.

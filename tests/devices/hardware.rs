@@ -129,13 +129,13 @@ fn a_wedged_gpu_is_taken_out_of_a_hunt_which_goes_on_with_the_other(_: Device) {
     assert_eq!(Case::parse(&kept).expect("a case").op, "tensor.sin");
 
     // A resumed campaign tries it once more, and has it back when it answers.
-    let resume = [&["--resume", "--device=cuda", "--cases=40"][..], &quick].concat();
-    let (output, record) = hunt(store.path(), &resume, &variables);
+    let resume = |cases| [&["--resume", "--device=cuda", cases][..], &quick].concat();
+    let (output, record) = hunt(store.path(), &resume("--cases=640"), &variables);
     let shown = text(&output.stdout);
     assert!(code(&output) == 3 && shown.contains("the hunt continues with cuda:0"), "{shown}{}", text(&output.stderr));
     let before = cases_on(&record, "cuda:1");
     assert_eq!((record.next, &record.lost[..]), (640, &["cuda:1".to_string()][..]));
-    let (output, record) = hunt(store.path(), &resume, &[]);
+    let (output, record) = hunt(store.path(), &resume("--cases=680"), &[]);
     assert_eq!((code(&output), record.next, record.lost.len()), (0, 680, 0), "{}", text(&output.stderr));
     assert!(cases_on(&record, "cuda:1") > before, "{record:?}");
 }

@@ -8,7 +8,7 @@ use rand_core::Rng;
 use rand_pcg::Pcg32;
 use snuffer::exec::EditedKernels;
 use snuffer::settle::versions;
-use snuffer::store::{Log, Record, Store};
+use snuffer::store::{Limit, Log, Record, Store};
 
 use crate::cli::{code, command, snuffer, text};
 use crate::interrupts::{hunt, wait_for_the_first_case};
@@ -92,12 +92,29 @@ fn a_campaign_that_is_running_is_not_resumed_and_another_one_may_begin() {
 fn a_resumed_campaign_has_its_own_devices_and_misses_no_case() {
     let store = stored(|_| {});
     for (jobs, next) in [("4", 30), ("3", 60)] {
-        let args = ["hunt", "--resume", "--cases", "30", "--jobs", jobs];
+        let cases = next.to_string();
+        let args = ["hunt", "--resume", "--cases", &cases, "--jobs", jobs];
         let output = command(store.path(), &args).env_remove("SNUFFER_DEVICES").output().expect("snuffer starts");
         assert!(text(&output.stdout).contains("hunting 1 op on cpu, seed 5"), "{}", text(&output.stderr));
         let record = record(store.path());
         assert_eq!((record.next, record.tally.total.cases, record.devices), (next, next, vec!["cpu".to_string()]));
     }
+}
+
+#[test]
+fn a_resumed_campaign_ends_where_it_would_have_and_not_again() {
+    let store = stored(|record| {
+        record.limit = Limit { cases: Some(40), seconds: Some(60.0) };
+        record.seconds = 1.0;
+    });
+    let output = snuffer(store.path(), &["hunt", "--resume"]);
+    let ended = record(store.path());
+    assert_eq!((ended.next, ended.finished), (40, true), "{}", text(&output.stderr));
+    let again = snuffer(store.path(), &["hunt", "--resume"]);
+    let shown = text(&again.stderr);
+    assert!(code(&again) == 1 && shown.contains("has run to its end") && shown.lines().count() == 1, "{shown}");
+    let more = snuffer(store.path(), &["hunt", "--resume", "--time", "100ms"]);
+    assert!(record(store.path()).next > 40, "{}", text(&more.stderr));
 }
 
 #[test]
@@ -137,17 +154,15 @@ fn a_hunt_that_is_killed_at_any_moment_and_resumed_runs_each_case_once() {
     let mut random = Pcg32::new(7, 7);
     let mut more: &[&str] = &first;
     for _ in 0..4 {
-        let left = if more == first { CASES } else { CASES - record(&killed).next };
-        let mut hunt = hunt(&killed, more, left).spawn().expect("snuffer starts");
+        let mut hunt = hunt(&killed, more, CASES).spawn().expect("snuffer starts");
         wait_for_the_first_case(&mut hunt);
         std::thread::sleep(Duration::from_millis(u64::from(random.next_u32() % 400)));
         hunt.kill().expect("SIGKILL");
         hunt.wait().expect("dead");
         more = &["--resume"];
     }
-    let left = CASES - record(&killed).next;
-    assert!(left > 0, "the last kill came before the end");
-    hunt(&killed, more, left).output().expect("snuffer starts");
+    assert!(record(&killed).next < CASES, "the last kill came before the end");
+    hunt(&killed, more, CASES).output().expect("snuffer starts");
     let (killed, whole) = ((record(&killed), failures(&killed)), (record(&whole), failures(&whole)));
     assert_eq!(killed.0.tally, whole.0.tally);
     assert_eq!(killed.1, whole.1);

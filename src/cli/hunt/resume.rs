@@ -7,7 +7,7 @@ use crate::device::Device;
 use crate::exec::{CandleUnderTest, EditedKernels, WorkerSpec};
 use crate::generate::Mode;
 use crate::settle::versions;
-use crate::store::{IsRunning, Log, Record, Store};
+use crate::store::{IsRunning, Limit, Log, Record, Store};
 
 /// The files and the record of the campaign that began last. No other process runs it from now on.
 pub fn last(store: &Store) -> anyhow::Result<(Log, Record)> {
@@ -55,6 +55,19 @@ fn check(name: &str, record: &Record) -> Result<(), UsageError> {
         () => return Ok(()),
     };
     Err(UsageError(problem))
+}
+
+/// When the resumed campaign is over: when it would have been, unless something else is said.
+pub fn limit(said: Option<Limit>, record: &Record) -> Result<Limit, UsageError> {
+    match said {
+        Some(limit) => Ok(limit),
+        None if record.finished || record.limit == Limit::default() => Err(UsageError(
+            "the last campaign has run to its end; say how many cases it has in all with --cases, or how much longer it runs \
+             with --time"
+                .to_string(),
+        )),
+        None => Ok(record.limit),
+    }
 }
 
 /// Whether workers have the candle and the kernels of the campaign.

@@ -2,9 +2,10 @@
 
 use crate::case::ParamSpec;
 use crate::ops::support::arguments::ANY;
+use crate::ops::support::elements::activation::unspecified_constant;
 use crate::ops::support::elements::elementwise::{FLOATS, case, elu, of_floats};
 use crate::ops::support::reference_inputs::each;
-use crate::ops::{Contract, Op};
+use crate::ops::Op;
 
 /// `x.elu(alpha)`: `x` above 0, else `alpha (e^x - 1)`.
 pub static ELU: Op = Op {
@@ -17,13 +18,7 @@ pub static ELU: Op = Op {
         let alpha = *draw.choose(&[1.0, 0.5, 2.0, -1.0, 0.0])?;
         Ok(case(draw, FLOATS)?.param("alpha", alpha))
     },
-    contract: &|case| {
-        if case.float("alpha").is_finite() {
-            of_floats(case)
-        } else {
-            Contract::Unspecified("an extraordinary constant")
-        }
-    },
+    contract: &|case| unspecified_constant(case, "alpha").unwrap_or_else(|| of_floats(case)),
     call: &|call| Ok(vec![call.tensor("x")?.elu(call.case.float("alpha"))?]),
     source: "x.elu({{ alpha }})?",
     torch: "F.elu(x, {{ alpha }})",

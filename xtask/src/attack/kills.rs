@@ -25,12 +25,12 @@ pub fn experiment(ground: &Ground, rng: &mut Pcg64Mcg) -> anyhow::Result<()> {
     let (ops, seed) =
         (one_of(rng, &["loss.*", "op.*", "tensor.exp,tensor.sum", "layer.*"]), rng.next_u32().to_string());
     let hunt = |state: State| -> Command {
-        let (done, what) = match state {
-            State::Begun(done) => (done, vec!["--resume"]),
-            State::None => (0, vec!["--ops", ops, "--seed", &seed, "--device", "cpu"]),
+        let cases = CASES.to_string();
+        let what = match state {
+            State::Begun(_) => vec!["--resume"],
+            State::None => vec!["--ops", ops, "--seed", &seed, "--device", "cpu", "--cases", &cases],
         };
-        let cases = (CASES - done).to_string();
-        let how = ["hunt", "--store", "store", "--cases", &cases, "--jobs", "2", "--minimize", "300ms"];
+        let how = ["hunt", "--store", "store", "--jobs", "2", "--minimize", "300ms"];
         ground.command(folder.path(), &[&how[..], &what].concat())
     };
     let store = folder.path().join("store");
