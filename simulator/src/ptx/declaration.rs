@@ -96,18 +96,21 @@ pub fn named(lexer: &mut Lexer, element: u32, align: u32) -> Result<Parameter, S
     Ok(Parameter { name, element, bytes, align, rows, in_register: false })
 }
 
-/// Bytes of a type.
+/// Bytes of a type (PTX ISA 5.2).
 pub fn bytes_of(suffix: &str) -> Option<u32> {
-    let digits = suffix.trim_start_matches(|c: char| !c.is_ascii_digit());
-    match digits {
-        "8" => Some(1),
-        "16" => Some(2),
-        "32" | "16x2" => Some(4),
-        "64" | "32x2" => Some(8),
-        "128" => Some(16),
-        _ if suffix == ".pred" => Some(1),
+    let (letters, digits) = suffix.split_at(suffix.find(|c: char| c.is_ascii_digit()).unwrap_or(suffix.len()));
+    match (letters, digits) {
+        (".pred", "") => Some(1),
         // Handles of textures, samplers and surfaces.
-        _ if [".texref", ".samplerref", ".surfref"].contains(&suffix) => Some(8),
+        (".texref" | ".samplerref" | ".surfref", "") => Some(8),
+        (".b" | ".u" | ".s" | ".f" | ".bf" | ".tf", digits) => match digits {
+            "8" => Some(1),
+            "16" => Some(2),
+            "32" | "16x2" => Some(4),
+            "64" | "32x2" => Some(8),
+            "128" => Some(16),
+            _ => None,
+        },
         _ => None,
     }
 }

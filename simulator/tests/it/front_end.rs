@@ -73,6 +73,7 @@ fn errors_have_a_line() {
         (".version 8.0\n.target sm_80\n.visible .entry k()\n{\n", "line 4: a body without an end"),
         (".version 8.0\n.target sm_80\n\n.funky x;\n", "line 4: unexpected Word(\".funky\") outside of functions"),
         (".version 8.0\n.target sm_80\n.global .funky x;\n", "line 3: `.funky` is not a type"),
+        (".version 8.0\n.target sm_80\n.global .A128 x;\n", "line 3: `.A128` is not a type"),
     ] {
         let error = Device::new(0, &Config::default()).load(text).expect_err(text);
         assert_eq!(error, LoadError::Syntax(expected.to_string()));

@@ -66,10 +66,10 @@ pub static QUANTIZE: Op = Op {
 /// precision too. In formats with groups, each has a scale of its own beside the block's.
 fn largest(format: &Format) -> f64 {
     let level = match format.name {
-        "F32" | "BF16" => return f32::MAX.into(),
+        "F32" | "BF16" | "Q8K" => return f32::MAX.into(),
         "Q4_0" => 8.0,
         "Q5_0" => 16.0,
-        "Q8_0" => 127.0,
+        "Q8_0" | "Q8_1" => 127.0,
         "Q2K" => 15.0,
         "Q4K" | "Q5K" => 63.0,
         "Q3K" => 4.0 * 32.0,
@@ -86,7 +86,7 @@ fn step(format: &Format) -> f64 {
         "F32" => DType::F32.unit_roundoff(),
         "F16" => DType::F16.unit_roundoff(),
         "BF16" => DType::Bf16.unit_roundoff(),
-        "Q8_0" => 1.0 / 127.0,
+        "Q8_0" | "Q8_1" | "Q8K" => 1.0 / 127.0,
         "Q4_0" => 1.0 / 7.0,
         "Q4_1" => 2.0 / 15.0,
         "Q5_0" => 1.0 / 15.0,

@@ -1,11 +1,11 @@
 //! The exponential linear unit.
 
 use crate::case::ParamSpec;
+use crate::ops::Op;
 use crate::ops::support::arguments::ANY;
 use crate::ops::support::elements::activation::unspecified_constant;
 use crate::ops::support::elements::elementwise::{FLOATS, case, elu, of_floats};
 use crate::ops::support::reference_inputs::each;
-use crate::ops::Op;
 
 /// `x.elu(alpha)`: `x` above 0, else `alpha (e^x - 1)`.
 pub static ELU: Op = Op {

@@ -62,7 +62,8 @@ impl Parts {
     }
 }
 
-/// The formats that models are distributed in. In the first three an element is a number, and neither a block nor quantized.
+/// The formats of candle. In the first three an element is a number, and neither a block nor quantized. Those of activations, `Q8_1` and
+/// `Q8K`, also keep sums of their levels, which no element depends on.
 pub const FORMATS: &[Format] = &[
     Format { name: "F32", dtype: GgmlDType::F32, block: 1, bytes: 4, scales: &[(0, F32)], parts: single },
     Format { name: "F16", dtype: GgmlDType::F16, block: 1, bytes: 2, scales: &[(0, F16)], parts: number },
@@ -71,6 +72,8 @@ pub const FORMATS: &[Format] = &[
     Format { name: "Q4_1", dtype: GgmlDType::Q4_1, block: 32, bytes: 20, scales: &[(0, F16), (2, F16)], parts: q4_1 },
     Format { name: "Q5_0", dtype: GgmlDType::Q5_0, block: 32, bytes: 22, scales: &[(0, F16)], parts: q5_0 },
     Format { name: "Q5_1", dtype: GgmlDType::Q5_1, block: 32, bytes: 24, scales: &[(0, F16), (2, F16)], parts: q5_1 },
+    Format { name: "Q8_1", dtype: GgmlDType::Q8_1, block: 32, bytes: 36, scales: &[(0, F16), (2, F16)], parts: q8_1 },
+    Format { name: "Q8K", dtype: GgmlDType::Q8K, block: 256, bytes: 292, scales: &[(0, F32)], parts: q8k },
     Format { name: "Q8_0", dtype: GgmlDType::Q8_0, block: 32, bytes: 34, scales: &[(0, F16)], parts: q8_0 },
     Format { name: "Q2K", dtype: GgmlDType::Q2K, block: 256, bytes: 84, scales: &[(80, F16), (82, F16)], parts: q2k },
     Format { name: "Q3K", dtype: GgmlDType::Q3K, block: 256, bytes: 110, scales: &[(108, F16)], parts: q3k },
@@ -88,7 +91,7 @@ pub const FORMAT: ParamSpec = ParamSpec::word("format", NAMES, "The format of th
 
 /// The first is the default.
 const NAMES: &[&str] =
-    &["Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "Q2K", "Q3K", "Q4K", "Q5K", "Q6K", "F32", "F16", "BF16"];
+    &["Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "Q8_1", "Q2K", "Q3K", "Q4K", "Q5K", "Q6K", "Q8K", "F32", "F16", "BF16"];
 
 /// How many formats are plain numbers.
 const PLAIN: usize = 3;
@@ -99,7 +102,7 @@ pub fn format_of(case: &Case) -> &'static Format {
 }
 
 /// The formats that products of experts have kernels for.
-pub const EXPERTS: &[Format] = FORMATS.split_at(PLAIN + 4).1;
+pub const EXPERTS: &[Format] = FORMATS.split_at(PLAIN + 6).1;
 
 /// A format for experts, mostly one with a kernel.
 pub fn draw_format(draw: &mut Draw) -> arbitrary::Result<&'static Format> {
@@ -231,7 +234,12 @@ fn plain(value: f64) -> Parts {
 }
 
 fn single(block: &[u8], _: usize) -> Parts {
-    plain(f32::from_le_bytes([block[0], block[1], block[2], block[3]]).into())
+    plain(full(block))
+}
+
+/// The number in single precision at the start.
+fn full(block: &[u8]) -> f64 {
+    f32::from_le_bytes([block[0], block[1], block[2], block[3]]).into()
 }
 
 fn number(block: &[u8], _: usize) -> Parts {
@@ -280,6 +288,14 @@ fn q5_1(block: &[u8], place: usize) -> Parts {
 
 fn q8_0(block: &[u8], place: usize) -> Parts {
     Parts { scale: half(block, 0), level: (block[2 + place] as i8).into(), minimum: 0.0 }
+}
+
+fn q8_1(block: &[u8], place: usize) -> Parts {
+    Parts { scale: half(block, 0), level: (block[4 + place] as i8).into(), minimum: 0.0 }
+}
+
+fn q8k(block: &[u8], place: usize) -> Parts {
+    Parts { scale: full(block), level: (block[4 + place] as i8).into(), minimum: 0.0 }
 }
 
 /// Two bits of each of 256 numbers: 128 numbers share 32 bytes.
