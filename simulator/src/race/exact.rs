@@ -83,14 +83,16 @@ impl Cell {
         of_write.or_else(of_read)
     }
 
-    /// Records a read, or a write.
+    /// Records a read, or a write. A strong access does not hide a weaker one that its own thread made before.
     fn record(&mut self, write: bool, now: &Mark) {
+        let is_weaker = |of: &Mark| of.by == now.by && now.strong > of.strong;
+        self.writes.retain(|of| of.epoch == now.epoch);
+        self.reads
+            .retain(|of| of.epoch == now.epoch && if write { is_weaker(of) } else { of.by != now.by || is_weaker(of) });
         if write {
-            self.reads.clear();
-            self.writes.retain(|write| write.epoch == now.epoch && write.by != now.by && write.may_meet(now));
+            self.writes.retain(|of| is_weaker(of) || of.by != now.by && of.may_meet(now));
             keep(&mut self.writes, *now);
         } else {
-            self.reads.retain(|read| read.epoch == now.epoch && (read.by != now.by || now.strong > read.strong));
             keep(&mut self.reads, *now);
         }
     }

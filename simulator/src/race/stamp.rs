@@ -162,6 +162,9 @@ impl Cell {
             (self.read, self.read_at) = (together(self.read, self.read_at, now, at), at);
             return;
         }
+        if self.is_written(now) && stands_for(self.write, self.write_at, now, at) {
+            return;
+        }
         // Atomics do not order each other.
         let with_others = may_meet(self.write, now) && self.is_written(now);
         let stamp = if with_others { together(self.write, self.write_at, now, at) } else { now };
@@ -179,6 +182,13 @@ fn earlier(write: bool, stamp: Stamp, at: At, now: Stamp) -> EarlierAccess {
 fn may_meet(before: Stamp, now: Stamp) -> bool {
     let in_block = (before.0 | now.0) & IN_BLOCK != 0;
     before.is(STRONG) && now.is(STRONG) && (!in_block || before.block() == now.block())
+}
+
+/// Whether whoever is not ordered after a write is not ordered after an earlier one either, which is weak: both are of one thread, without a
+/// barrier between them. An atomic must not hide that its own thread wrote plainly before.
+fn stands_for(before: Stamp, before_at: At, now: Stamp, at: At) -> bool {
+    let is_same = before.block() == now.block() && before.thread() == now.thread() && before.phase() == now.phase();
+    is_same && before_at.step() == at.step() && !before.is(STRONG) && now.is(STRONG)
 }
 
 /// Whether two accesses of one launch are unordered.
