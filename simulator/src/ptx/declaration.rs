@@ -96,14 +96,15 @@ pub fn named(lexer: &mut Lexer, element: u32, align: u32) -> Result<Parameter, S
     Ok(Parameter { name, element, bytes, align, rows, in_register: false })
 }
 
-/// Bytes of a type (PTX ISA 5.2).
-pub fn bytes_of(suffix: &str) -> Option<u32> {
+/// Bytes of a type (PTX ISA 5.2), such as `.f32` or the `f32` of an opcode.
+pub fn bytes_of(name: &str) -> Option<u32> {
+    let suffix = name.strip_prefix('.').unwrap_or(name);
     let (letters, digits) = suffix.split_at(suffix.find(|c: char| c.is_ascii_digit()).unwrap_or(suffix.len()));
     match (letters, digits) {
-        (".pred", "") => Some(1),
+        ("pred", "") => Some(1),
         // Handles of textures, samplers and surfaces.
-        (".texref" | ".samplerref" | ".surfref", "") => Some(8),
-        (".b" | ".u" | ".s" | ".f" | ".bf" | ".tf", digits) => match digits {
+        ("texref" | "samplerref" | "surfref", "") => Some(8),
+        ("b" | "u" | "s" | "f" | "bf" | "tf", digits) => match digits {
             "8" => Some(1),
             "16" => Some(2),
             "32" | "16x2" => Some(4),
