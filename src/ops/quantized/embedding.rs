@@ -4,7 +4,8 @@ use ndarray::{ArrayD, Axis, IxDyn};
 
 use crate::case::{Case, InputSpec};
 use crate::ops::support::products::ggml::{
-    BLOCKS, FORMAT, FORMATS, dequantized, draw_blocks, matrix_shape, quantized, within_scales, without_matrix,
+    BLOCKS, FORMAT, FORMATS, dequantized, draw_blocks, format_of, matrix_shape, quantized, within_scales,
+    without_matrix,
 };
 use crate::ops::{Contract, Op, in_range, rule, why};
 use crate::tensor::{DType, Support};
@@ -37,7 +38,8 @@ pub static EMBEDDING: Op = Op {
         if !within_scales(case) {
             return Contract::Unspecified(why::BEYOND_SCALES);
         }
-        Contract::accepts(DType::F32, &[&ids.shape[..], &[columns]].concat())
+        let accepts = Contract::accepts(DType::F32, &[&ids.shape[..], &[columns]].concat());
+        accepts.may_refuse(format_of(case).is_of_activations(), why::FORMAT)
     },
     call: &|call| {
         let shape = matrix_shape(call.case).unwrap_or_default();

@@ -52,6 +52,7 @@ pub static MATMUL: Op = Op {
             return Contract::Unspecified(why::BEYOND_SCALES);
         }
         let accepts = Contract::accepts(x.dtype, &[others, &[rows]].concat());
+        let accepts = accepts.may_refuse(format_of(case).is_of_activations(), why::FORMAT);
         accepts.may_refuse(!x.view.is_contiguous(), why::CONTIGUOUS).may_refuse(x.shape.len() > 3, why::FOUR_DIMENSIONS)
     },
     call: &|call| {

@@ -37,6 +37,11 @@ impl Format {
     pub fn is_plain(&self) -> bool {
         self.block == 1
     }
+
+    /// Whether products turn activations into it, and no model is distributed in it: GGML multiplies by it on no GPU either.
+    pub fn is_of_activations(&self) -> bool {
+        matches!(self.dtype, GgmlDType::Q8_1 | GgmlDType::Q8K)
+    }
 }
 
 /// An element is `scale level - minimum`.
