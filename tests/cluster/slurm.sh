@@ -13,10 +13,10 @@ export SLURM_CONF=$work/slurm.conf
 # Not those of a shell that runs in a job itself.
 unset "${!SLURM_ARRAY@}" SLURM_CPUS_PER_TASK
 clean_up() {
-    scancel --user root --signal KILL
+    scancel --user root --signal KILL || true
     sleep 1
-    pkill -F "$work/slurmd.pid"
-    pkill -F "$work/slurmctld.pid"
+    pkill -F "$work/slurmd.pid" || true
+    pkill -F "$work/slurmctld.pid" || true
     sleep 2
     rm -rf "$work"
 }
@@ -97,7 +97,7 @@ for shard in $(seq $shards); do
 done
 names() { find "$1" -mindepth 1 -maxdepth 1 -not -name campaigns -printf '%f\n' | sort; }
 snuffer merge --into all findings/* | tail -n 1 | tee merged
-snuffer merge --into undisturbed calm/* | tail -n 1 | tee expected
+snuffer merge --into undisturbed calm/* | tail -n 1
 diff <(names all) <(names undisturbed)
 grep -q ": $cases cases," merged
 echo "$requeued of $shards tasks were requeued; every case ran once, and the findings are the same"

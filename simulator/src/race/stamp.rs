@@ -184,8 +184,8 @@ fn may_meet(before: Stamp, now: Stamp) -> bool {
     before.is(STRONG) && now.is(STRONG) && (!in_block || before.block() == now.block())
 }
 
-/// Whether whoever is not ordered after a write is not ordered after an earlier one either, which is weak: both are of one thread, without a
-/// barrier between them. An atomic must not hide that its own thread wrote plainly before.
+/// True if an earlier weak write also stands for this strong one: one thread made both, without a barrier between them, so an access that
+/// races with the second races with the first. An atomic must not hide its own thread's plain write.
 fn stands_for(before: Stamp, before_at: At, now: Stamp, at: At) -> bool {
     let is_same = before.block() == now.block() && before.thread() == now.thread() && before.phase() == now.phase();
     is_same && before_at.step() == at.step() && !before.is(STRONG) && now.is(STRONG)

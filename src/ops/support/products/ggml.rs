@@ -38,7 +38,7 @@ impl Format {
         self.block == 1
     }
 
-    /// Whether products turn activations into it, and no model is distributed in it: GGML multiplies by it on no GPU either.
+    /// True for the formats that products convert activations to. Models do not use them for weights, and GGML has no GPU product by them.
     pub fn is_of_activations(&self) -> bool {
         matches!(self.dtype, GgmlDType::Q8_1 | GgmlDType::Q8K)
     }

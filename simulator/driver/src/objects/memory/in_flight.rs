@@ -11,7 +11,7 @@ pub(crate) struct InFlight {
     pub(super) stream: Key,
     pub(super) time: u64,
     call: String,
-    /// Whether it reads or writes the host's memory.
+    /// The direction: a read or a write of host memory.
     how: How,
     host: u64,
     /// The contents of the host's memory right after the copy.
