@@ -2,6 +2,7 @@
 
 pub(super) mod arange;
 pub(super) mod filled;
+pub(super) mod from_raw_buffer;
 pub(super) mod from_values;
 pub(super) mod full;
 pub(super) mod like;
@@ -13,6 +14,7 @@ use super::Op;
 pub(super) const OPS: &[&Op] = &[
     &arange::ARANGE,
     &filled::EYE,
+    &from_raw_buffer::FROM_RAW_BUFFER,
     &from_values::FROM_VALUES,
     &full::FULL,
     &like::LIKE,

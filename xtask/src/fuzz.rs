@@ -94,13 +94,18 @@ pub fn run(args: &Args) -> anyhow::Result<u8> {
         fuzzer.arg(&folders.corpus).args(&seeds).env("SNUFFER_SIM_COVERAGE", &left);
         Ok(fuzzer)
     })?;
+    let total = format!("{}: {executed} executions in {starts} starts of the fuzzer", args.target);
+    if !CASES.contains(&args.target.as_str()) {
+        println!("{total}");
+        return Ok(code);
+    }
     // What imports findings is built last: nobody has to wait for it to see the first input run.
     let Ready { devices, .. } = set_up::everything(args.devices)?;
-    let code = if CASES.contains(&args.target.as_str()) { import(args, &folders)? } else { code };
+    let code = import(args, &folders)?;
     if left.exists() {
         status(Command::new(target()?.join("debug/snuffer")).arg("coverage").arg(&left))?;
     }
-    println!("{}: {executed} executions in {starts} starts of the fuzzer, on {devices}", args.target);
+    println!("{total}, on {devices}");
     Ok(code)
 }
 

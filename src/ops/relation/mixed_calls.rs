@@ -1,6 +1,6 @@
 //! Calls with one argument on another device: candle must refuse each.
 
-use candle_core::{Device, Result, Tensor};
+use candle_core::{DType as Candle, Device, Module, ModuleT, Result, Tensor};
 use ndarray::{ArrayD, IxDyn};
 
 use crate::case::{Case, ParamSpec};
@@ -10,9 +10,11 @@ use crate::ops::support::second_device::{refused, there};
 use crate::ops::{Contract, Op};
 use crate::tensor::{DType, Support};
 
-/// What the calls take: a matrix, vectors of a row's and of a column's length, ids, and a mask; and a way to the other device.
+/// What the calls take: a matrix, one whose rows are blocks of quantized formats, vectors of a row's and of a column's length, ids, and a
+/// mask; and a way to the other device.
 struct Arguments<'a> {
     x: Tensor,
+    blocks: Tensor,
     row: Tensor,
     column: Tensor,
     rows: Tensor,
@@ -29,7 +31,7 @@ macro_rules! calls {
             "let x = Tensor::new(&[[0f32, 1.0, 2.0], [3.0, 4.0, 5.0]], &device)?;\n\
              let (row, column) = (x.narrow(0, 0, 1)?.squeeze(0)?, x.narrow(1, 0, 1)?.contiguous()?);\n\
              let (rows, ids) = (Tensor::new(&[1u32, 0], &device)?, Tensor::new(&[[2u32], [0]], &device)?);\n\
-             let mask = x.lt(2.5)?;\n\
+             let (mask, blocks) = (x.lt(2.5)?, Tensor::ones((2, 32), DType::F32, &device)?);\n\
              let moved = |tensor: &Tensor| tensor.to_device(&Device::Cpu)?.to_device({{ there }});\n",
             $("{% if call == \"", $name, "\" %}\nlet mixed = ", stringify!($call), ";\n{% endif %}\n",)*
             "{% if cuda %}\nassert!(mixed.is_err());\n{% else %}\nmixed?;\n{% endif %}\n\
@@ -47,7 +49,7 @@ macro_rules! calls {
 }
 
 calls! {
-    |x, row, column, rows, ids, mask, moved|
+    |x, blocks, row, column, rows, ids, mask, moved|
     "add" = x.add(&moved(&x)?);
     "eq" = x.eq(&moved(&x)?);
     "matmul" = x.matmul(&moved(&x.t()?.contiguous()?)?);
@@ -70,6 +72,49 @@ calls! {
     "rms_norm" = candle_nn::ops::rms_norm(&x, &moved(&row)?, 1e-5);
     "layer_norm of weight" = candle_nn::ops::layer_norm(&x, &moved(&row)?, &row, 1e-5);
     "layer_norm of bias" = candle_nn::ops::layer_norm(&x, &row, &moved(&row)?, 1e-5);
+    "rope of cos" = {
+        let heads = x.narrow(1, 0, 2)?.reshape((1, 1, 2, 2))?;
+        candle_nn::rotary_emb::rope(&heads, &moved(&column)?, &column)
+    };
+    "rope_i of sin" = {
+        let heads = x.narrow(1, 0, 2)?.reshape((1, 1, 2, 2))?;
+        candle_nn::rotary_emb::rope_i(&heads, &column, &moved(&column)?)
+    };
+    "batch_norm of the mean" = {
+        let norm = candle_nn::BatchNorm::new(3, moved(&row)?, row.clone(), row.clone(), row, 1e-5)?;
+        norm.forward_t(&x, false)
+    };
+    "batch_norm of the mean in training" = {
+        let norm = candle_nn::BatchNorm::new(3, moved(&row)?, row.clone(), row.clone(), row, 1e-5)?;
+        norm.forward_t(&x, true)
+    };
+    "batch_norm of the variance in training" = {
+        let norm = candle_nn::BatchNorm::new(3, row.clone(), moved(&row)?, row.clone(), row, 1e-5)?;
+        norm.forward_t(&x, true)
+    };
+    "group_norm of weight" = candle_nn::GroupNorm::new(moved(&row)?, row, 3, 1, 1e-5)?.forward(&x.unsqueeze(2)?);
+    "prelu of weight" = candle_nn::PReLU::new(moved(&row)?, false).forward(&x);
+    "linear of bias" = candle_nn::Linear::new(x.clone(), Some(moved(&rows.to_dtype(x.dtype())?)?)).forward(&x);
+    "embedding of ids" = candle_nn::Embedding::new(x, 3).forward(&moved(&rows)?);
+    "cache of keys" = {
+        let mut cache = candle_nn::kv_cache::Cache::new(0, 4);
+        cache.append(&x)?;
+        cache.append(&moved(&x)?).and_then(|()| Ok(x.clone()))
+    };
+    "lstm of the state" = {
+        let vb = candle_nn::VarBuilder::zeros(x.dtype(), x.device());
+        let lstm = candle_nn::rnn::lstm(3, 3, candle_nn::rnn::LSTMConfig::default(), vb)?;
+        let state = candle_nn::rnn::LSTMState::new(x.clone(), moved(&x)?);
+        candle_nn::rnn::RNN::step(&lstm, &x, &state).and_then(|state| Ok(state.c().clone()))
+    };
+    "quantized matmul of weight" = {
+        let weight = candle_core::quantized::QTensor::quantize(&moved(&blocks)?, candle_core::quantized::GgmlDType::Q4_0)?;
+        candle_core::quantized::QMatMul::from_qtensor(weight)?.forward(&blocks)
+    };
+    "quantized matmul of x" = {
+        let weight = candle_core::quantized::QTensor::quantize(&blocks, candle_core::quantized::GgmlDType::Q4_0)?;
+        candle_core::quantized::QMatMul::from_qtensor(weight)?.forward(&moved(&blocks)?)
+    };
 }
 
 /// A call with one argument moved to the CPU or, by the param `to`, to the second device: an `Err`. The output is a 1.
@@ -97,6 +142,7 @@ pub static MIXED_CALLS: Op = Op {
             rows: Tensor::new(&[1u32, 0], device)?,
             ids: Tensor::new(&[[2u32], [0]], device)?,
             mask: x.lt(2.5)?,
+            blocks: Tensor::ones((2, 32), Candle::F32, device)?,
             // By the CPU: copies between two CUDA devices have an op of their own.
             moved: &|tensor| tensor.to_device(&Device::Cpu)?.to_device(&elsewhere),
             x,
