@@ -1,15 +1,18 @@
 //! Tensors of raw bytes.
 
-use candle_core::{CpuStorage, DType as Candle, Device, Result, Storage, Tensor};
+use std::path::Path;
+
+use candle_core::{CpuStorage, DType as Candle, Device, Error, Result, Storage, Tensor, safetensors};
 
 use crate::case::{Case, InputSpec, ParamSpec};
 use crate::ops::{Call, Contract, Op, rule, why};
 use crate::tensor::{DType, Support, product};
 
-/// `Tensor::from_raw_buffer(bytes, dtype, shape, device)`, and its bytes as they are stored; or first `slice_set` into a tensor of zeros.
+/// `Tensor::from_raw_buffer(bytes, dtype, shape, device)`, and its bytes as they are stored; or first `slice_set` into
+/// a tensor of zeros, or saved to a file and loaded.
 pub static FROM_RAW_BUFFER: Op = Op {
     name: "create.from_raw_buffer",
-    covers: &["Tensor::from_raw_buffer"],
+    covers: &["Tensor::from_raw_buffer", "Tensor::save_safetensors"],
     support: &Support::both("bytes", &[DType::U8]),
     inputs: &[InputSpec::new("bytes", "the bytes of all elements, u8")],
     params: &[
@@ -18,7 +21,7 @@ pub static FROM_RAW_BUFFER: Op = Op {
         ParamSpec::word(
             "then",
             &["read", "set"],
-            "The call after it: none, or `slice_set` into zeros along the first dimension.",
+            "The call after it: none, `slice_set` into zeros along the first dimension, or `save_safetensors` and `load`.",
         ),
         ParamSpec::flag("unaligned", false, "True if the bytes begin at an odd address."),
     ],
@@ -32,7 +35,7 @@ pub static FROM_RAW_BUFFER: Op = Op {
             length = if draw.one_in(2)? { length / 2 } else { length + draw.between(1, 3)? };
         }
         let case = Case::default().input("bytes", draw.tensor(DType::U8, &[length])?);
-        let case = case.param("dtype", name).param("sizes", sizes).param("then", *draw.choose(&["read", "set"])?);
+        let case = case.param("dtype", name).param("sizes", sizes).param("then", *draw.choose(THEN)?);
         Ok(if draw.one_in(2)? { case.param("unaligned", 1_usize) } else { case })
     },
     contract: &|case| {
@@ -55,7 +58,7 @@ pub static FROM_RAW_BUFFER: Op = Op {
             return Contract::Rejects(&rule::DIM);
         }
         let contract = Contract::accepts(DType::U8, &[whole / 8]);
-        contract.may_refuse(packed(case) && case.text("then") == "set", why::DTYPE)
+        contract.may_refuse(packed(case) && case.text("then") != "read", why::DTYPE)
     },
     call: &|call| {
         let made = made(call)?;
@@ -73,6 +76,11 @@ pub static FROM_RAW_BUFFER: Op = Op {
         let zeros = Tensor::from_raw_buffer(&vec![0; bytes.len()], DType::{{ dtype|upper }}, &{{ sizes }}, &device)?;
         zeros.slice_set(&made, 0, 0)?;
         let made = zeros;
+        {% elif then == "save" %}
+        let path = std::env::temp_dir().join(format!("bytes-{}", std::process::id()));
+        made.save_safetensors("made", &path)?;
+        let made = candle_core::safetensors::load(&path, &device)?.remove("made").expect("it was saved");
+        std::fs::remove_file(&path)?;
         {% endif %}
         {% if dtype[:2] not in ["f4", "f6"] and dtype != "f8e8m0" %}
         let mut stored = Vec::new();
@@ -101,6 +109,9 @@ pub static FROM_RAW_BUFFER: Op = Op {
     promise: "the format of safetensors (as many bytes as elements of that many bits); torch.frombuffer rejects bytes that are not whole \
               elements, and too few; torch.Tensor.copy_",
 };
+
+/// What is done with the tensor.
+const THEN: &[&str] = &["read", "set", "save"];
 
 /// The dtypes, each with its bits.
 const DTYPES: &[(&str, usize, Candle)] = &[
@@ -148,12 +159,28 @@ fn made(call: &Call) -> Result<Tensor> {
         Tensor::from_raw_buffer(&room[start..start + bytes.len()], dtype, &sizes, call.device)
     };
     let made = of(&bytes)?;
-    if call.case.text("then") != "set" {
-        return Ok(made);
+    match call.case.text("then") {
+        "set" => {
+            let zeros = of(&vec![0; bytes.len()])?;
+            zeros.slice_set(&made, 0, 0)?;
+            Ok(zeros)
+        }
+        "save" => {
+            let path = std::env::temp_dir().join(format!("snuffer-bytes-{}", std::process::id()));
+            let loaded = saved(&made, &path);
+            // A call that is refused may have made no file.
+            let _ = std::fs::remove_file(&path);
+            loaded
+        }
+        _ => Ok(made),
     }
-    let zeros = of(&vec![0; bytes.len()])?;
-    zeros.slice_set(&made, 0, 0)?;
-    Ok(zeros)
+}
+
+/// A tensor, saved to a file and loaded.
+fn saved(made: &Tensor, path: &Path) -> Result<Tensor> {
+    made.save_safetensors("made", path)?;
+    let loaded = safetensors::load(path, made.device())?.remove("made");
+    loaded.ok_or_else(|| Error::Msg("the file lacks the tensor".to_string()))
 }
 
 /// The bytes that a tensor of its own storage has there.
