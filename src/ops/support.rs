@@ -13,3 +13,4 @@ pub mod reference_inputs;
 pub mod relation;
 pub mod second_device;
 pub mod templates;
+pub mod unaligned;

@@ -5,6 +5,7 @@ use std::path::Path;
 use candle_core::{CpuStorage, DType as Candle, Device, Error, Result, Storage, Tensor, safetensors};
 
 use crate::case::{Case, InputSpec, ParamSpec};
+use crate::ops::support::unaligned::{UNALIGNED, at_address};
 use crate::ops::{Call, Contract, Op, rule, why};
 use crate::tensor::{DType, Support, product};
 
@@ -23,7 +24,7 @@ pub static FROM_RAW_BUFFER: Op = Op {
             &["read", "set"],
             "The call after it: none, `slice_set` into zeros along the first dimension, or `save_safetensors` and `load`.",
         ),
-        ParamSpec::flag("unaligned", false, "True if the bytes begin at an odd address."),
+        UNALIGNED,
     ],
     generate: &|draw| {
         let (name, bits, _) = *draw.choose(DTYPES)?;
@@ -67,10 +68,7 @@ pub static FROM_RAW_BUFFER: Op = Op {
     },
     source: r#"
         let bytes = bytes{{ to_host }}.flatten_all()?.to_vec1::<u8>()?;
-        {% if unaligned %}
-        let room = [vec![0; 1], bytes].concat(); // Vectors begin at a multiple of 16, so that these bytes do not.
-        let bytes = &room[1..];
-        {% endif %}
+        {% include "unaligned" %}
         let made = Tensor::from_raw_buffer(&bytes, DType::{{ dtype|upper }}, &{{ sizes }}, &device)?;
         {% if then == "set" %}
         let zeros = Tensor::from_raw_buffer(&vec![0; bytes.len()], DType::{{ dtype|upper }}, &{{ sizes }}, &device)?;
@@ -152,11 +150,8 @@ fn made(call: &Call) -> Result<Tensor> {
     let dtype = DTYPES.iter().find(|(own, ..)| *own == name).map_or(Candle::U8, |(.., dtype)| *dtype);
     let bytes = call.tensor("bytes")?.to_device(&Device::Cpu)?.flatten_all()?.to_vec1::<u8>()?;
     let of = |bytes: &[u8]| {
-        let mut room = vec![0; bytes.len() + 16];
-        let odd = usize::from(call.flag("unaligned"));
-        let start = (0..8).find(|start| (room.as_ptr().addr() + start) % 8 == odd).unwrap_or(0);
-        room[start..start + bytes.len()].copy_from_slice(bytes);
-        Tensor::from_raw_buffer(&room[start..start + bytes.len()], dtype, &sizes, call.device)
+        let make = |bytes: &[u8]| Tensor::from_raw_buffer(bytes, dtype, &sizes, call.device);
+        at_address(bytes, call.flag("unaligned"), make)
     };
     let made = of(&bytes)?;
     match call.case.text("then") {

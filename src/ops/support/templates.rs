@@ -1,7 +1,7 @@
 //! Templates that the sources of several ops include.
 
 /// Templates that [`crate::ops::Op::source`] may include, by name.
-pub const RUST_TEMPLATES: [(&str, &str); 15] = [
+pub const RUST_TEMPLATES: [(&str, &str); 16] = [
     ("window", "padding: {{ padding }}, stride: {{ stride }}, dilation: {{ dilation }}"),
     ("config", "{% include 'window' %}, groups: {{ groups }}, cudnn_fwd_algo: {% include 'algo' %}"),
     ("transpose", "{% include 'window' %}, output_padding: {{ output_padding }}"),
@@ -113,6 +113,15 @@ pub const RUST_TEMPLATES: [(&str, &str); 15] = [
         let storage = candle_core::quantized::QStorage::from_data(bytes.into(), &device, dtype)?;
         {% set shape = experts ~ ", " ~ rows // experts if experts else rows %}
         let matrix = candle_core::quantized::QTensor::new(storage, ({{ shape }}, columns))?;
+    "#,
+    ),
+    (
+        "unaligned",
+        r#"
+        {% if unaligned %}
+        let room = [vec![0; 1], bytes].concat(); // A vector begins at a multiple of 16, so that these bytes do not.
+        let bytes = &room[1..];
+        {% endif %}
     "#,
     ),
     (
