@@ -10,6 +10,7 @@ pub(super) mod own_transpose;
 pub(super) mod parameters;
 pub(super) mod synchronize;
 pub(super) mod threads;
+pub(super) mod trained_layer;
 pub(super) mod twice;
 pub(super) mod var_set;
 
@@ -27,6 +28,7 @@ pub(super) const OPS: &[&Op] = &[
     &parameters::PARAMETERS,
     &synchronize::SYNCHRONIZE,
     &threads::THREADS,
+    &trained_layer::TRAINED_LAYER,
     &twice::TWICE,
     &var_set::VAR_SET,
 ];
