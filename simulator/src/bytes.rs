@@ -1,4 +1,4 @@
-//! The bytes of a buffer: its own, memory of the host that the program has registered, or pretended memory.
+//! The bytes of a buffer: its own, memory of the host that the program has registered, pages of the system, or pretended memory.
 
 use std::ops::{Deref, DerefMut};
 
@@ -9,6 +9,8 @@ use memmap2::{MmapMut, MmapOptions};
 pub enum Bytes {
     Own(Vec<u8>),
     OfHost(&'static mut [u8]),
+    /// Whole pages of the system, so that access to them can be taken away.
+    Pages(MmapMut),
     /// Zeros, until they are written. Only pages that were written take memory.
     Pretended(MmapMut),
 }
@@ -23,6 +25,11 @@ impl Default for Bytes {
 }
 
 impl Bytes {
+    /// So many zeros in pages of their own; `None` if the process has no memory for them.
+    pub fn pages(length: usize) -> Option<Self> {
+        MmapOptions::new().len(length).map_anon().ok().map(Self::Pages)
+    }
+
     /// So many pretended bytes; `None` if the process has no addresses for them.
     pub fn pretended(length: usize) -> Option<Self> {
         MmapOptions::new().len(length).no_reserve_swap().map_anon().ok().map(Self::Pretended)
@@ -34,7 +41,7 @@ impl Bytes {
             // Nothing is written until somebody writes.
             Self::Own(bytes) if bytes.is_empty() => *bytes = vec![0; length],
             Self::Own(bytes) => bytes.resize(length, 0),
-            Self::OfHost(_) | Self::Pretended(_) => {}
+            Self::OfHost(_) | Self::Pages(_) | Self::Pretended(_) => {}
         }
     }
 
@@ -46,7 +53,7 @@ impl Bytes {
                 bytes.clear();
                 bytes.resize(length, fill);
             }
-            Self::OfHost(_) | Self::Pretended(_) => *self = Self::Own(vec![fill; length]),
+            Self::OfHost(_) | Self::Pages(_) | Self::Pretended(_) => *self = Self::Own(vec![fill; length]),
         }
     }
 
@@ -88,7 +95,7 @@ impl Deref for Bytes {
         match self {
             Self::Own(bytes) => bytes,
             Self::OfHost(bytes) => bytes,
-            Self::Pretended(bytes) => bytes,
+            Self::Pages(bytes) | Self::Pretended(bytes) => bytes,
         }
     }
 }
@@ -99,7 +106,7 @@ impl DerefMut for Bytes {
         match self {
             Self::Own(bytes) => bytes,
             Self::OfHost(bytes) => bytes,
-            Self::Pretended(bytes) => bytes,
+            Self::Pages(bytes) | Self::Pretended(bytes) => bytes,
         }
     }
 }

@@ -32,6 +32,11 @@ impl Device {
         self.memory.allocate_host(bytes)
     }
 
+    /// Forgets what this device had in memory of the host where another device has something now.
+    pub fn forget_freed(&mut self, host: u64, bytes: u64) {
+        self.memory.forget_freed(host, bytes);
+    }
+
     /// Lets kernels access memory of the host at its own address, which is returned; `None` if that cannot be had.
     pub fn register(&mut self, bytes: &'static mut [u8]) -> Option<u64> {
         self.memory.register(bytes)

@@ -18,7 +18,8 @@ impl Memory {
 
     /// The address of new memory of the host, which kernels may access; `None` if there is no slot for it.
     pub fn allocate_host(&mut self, bytes: u64) -> Option<u64> {
-        let address = self.add(bytes, true)?;
+        let data = Bytes::pages(bytes as usize)?;
+        let address = self.place(ShadowedBuffer { data, ..ShadowedBuffer::default() }, true)?;
         Some(self.in_process(address, bytes))
     }
 
@@ -42,11 +43,15 @@ impl Memory {
         let buffer = &mut self.slots[number].buffer;
         buffer.undefined = Undefined::new(bytes as usize, true);
         let host = buffer.data.as_ptr().addr() as u64;
-        // What was freed there before can no longer be told apart.
-        self.managed.retain(|&start, other| start >= host + bytes || start + self.slots[*other].bytes <= host);
+        self.forget_freed(host, bytes);
         self.managed.insert(host, number);
         self.slots[number].in_process = Some(host);
         host
+    }
+
+    /// Forgets what was freed where something new is now, on this device or another: the two can no longer be told apart.
+    pub fn forget_freed(&mut self, host: u64, bytes: u64) {
+        self.managed.retain(|&start, other| start >= host + bytes || start + self.slots[*other].bytes <= host);
     }
 
     /// Whether this is an address of this device, or exactly in its managed memory. What is near that may be anything of the host.

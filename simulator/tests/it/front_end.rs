@@ -88,6 +88,17 @@ fn an_offset_of_more_than_32_bits_does_not_overflow() {
 }
 
 #[test]
+fn a_part_that_a_register_lacks_does_not_panic() {
+    for part in ["b4", "h2", "h128", "h181", "b255"] {
+        let text = format!(
+            ".version 8.0\n.target sm_80\n.address_size 64\n.entry k() {{\n.reg .b32 %r<3>;\n\
+             vadd.s32.s32.s32.sat %r1, %r2.{part}, %r2;\nret;\n}}"
+        );
+        survives(&text).expect("survives");
+    }
+}
+
+#[test]
 fn modules_newer_than_the_device_are_refused() {
     let load = |text: &str| Device::new(0, &Config::default()).load(text).expect_err(text);
     assert_eq!(

@@ -1,6 +1,7 @@
 //! Device memory: allocation, fills and copies, all of which happen at the call, or when a graph is launched.
 
 pub mod array;
+mod guarded;
 pub(crate) mod hidden;
 pub(crate) mod in_flight;
 pub(crate) mod pinned;
@@ -49,7 +50,10 @@ impl Driver {
 
     /// Allocates memory of the current device that the host accesses too.
     pub(crate) fn allocate_managed(&mut self, bytes: usize) -> Result<u64, Code> {
-        self.current_context()?.device.allocate_managed(bytes as u64).ok_or(OUT_OF_MEMORY)
+        let context = self.current()?;
+        let allocated = self.checked(context)?.device.allocate_managed(bytes as u64).ok_or(OUT_OF_MEMORY)?;
+        self.is_of(context, allocated, bytes as u64);
+        Ok(allocated)
     }
 
     /// Frees memory. Does so in a dead context too, and then returns its error.
@@ -301,6 +305,12 @@ impl Driver {
     pub(crate) fn is_pinned(&self, base: u64) -> bool {
         let devices = || self.contexts.iter().flatten().map(|context| &context.device);
         self.pinned.keys().any(|&host| devices().any(|device| device.base(host) == Some(base)))
+    }
+
+    /// Makes memory of the host that of one context. Others may have freed theirs there.
+    pub(crate) fn is_of(&mut self, context: usize, host: u64, bytes: u64) {
+        let others = self.contexts.iter_mut().enumerate().filter(|(index, _)| *index != context);
+        others.filter_map(|(_, other)| other.as_mut()).for_each(|other| other.device.forget_freed(host, bytes));
     }
 
     /// Forgets pinned memory that begins at this address.

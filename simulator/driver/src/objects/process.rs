@@ -6,6 +6,7 @@ use crate::objects::reports::report;
 use crate::objects::settings::{self, Settings};
 use simulator::{Config, Effort};
 use std::ffi::c_int;
+use std::ops::{Deref, DerefMut};
 use std::sync::{Mutex, MutexGuard, OnceLock};
 
 pub use crate::objects::settings::Delivery;
@@ -66,9 +67,34 @@ pub(crate) fn take_effort() -> Effort {
     devices.map(simulator::Device::take_effort).fold(Effort::default(), Effort::beside)
 }
 
-/// The driver, which is there when a function of the library was called.
-fn lock() -> MutexGuard<'static, Driver> {
-    DRIVER.get().expect("it was called").lock().expect("a panic under the lock ends the process")
+/// The locked driver. Only while nobody holds the lock is the program kept from what a copy may be writing.
+struct Locked(MutexGuard<'static, Driver>);
+
+/// Locks the driver, which is there when a function of the library was called.
+fn lock() -> Locked {
+    let mut driver = DRIVER.get().expect("it was called").lock().expect("a panic under the lock ends the process");
+    driver.open_copies();
+    Locked(driver)
+}
+
+impl Deref for Locked {
+    type Target = Driver;
+
+    fn deref(&self) -> &Driver {
+        &self.0
+    }
+}
+
+impl DerefMut for Locked {
+    fn deref_mut(&mut self) -> &mut Driver {
+        &mut self.0
+    }
+}
+
+impl Drop for Locked {
+    fn drop(&mut self) {
+        self.0.guard_copies();
+    }
 }
 
 unsafe extern "C" {
@@ -77,7 +103,8 @@ unsafe extern "C" {
 
 /// Ends every context with the process, unless the driver is busy.
 extern "C" fn end_contexts() {
-    if let Some(driver) = DRIVER.get().and_then(|driver| driver.try_lock().ok()) {
+    if let Some(mut driver) = DRIVER.get().and_then(|driver| driver.try_lock().ok()) {
+        driver.open_copies();
         let checks = driver.config.checks;
         driver.contexts.iter().flatten().for_each(|context| context.end(checks));
     }

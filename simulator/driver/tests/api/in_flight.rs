@@ -46,6 +46,89 @@ fn a_program_that_changes_what_a_copy_reads_or_writes_before_it_has_waited_is_re
     }
 }
 
+#[test]
+fn a_program_that_reads_what_a_copy_writes_before_it_has_waited_is_reported() {
+    const TEST: &str = "in_flight::a_program_that_reads_what_a_copy_writes_before_it_has_waited_is_reported";
+    if let Ok(scene) = std::env::var(SCENE) {
+        return play_reader(&scene);
+    }
+    for (scene, is_reported) in [
+        ("at once", true),
+        ("a wait", false),
+        ("an event that the program asks for", false),
+        ("a wait for another stream", true),
+        ("a copy from there, and a wait", false),
+        ("freed", false),
+        ("another page", false),
+        ("the copied page of two", true),
+        ("a part of a page", false),
+        ("a function of the host", false),
+        ("a write", false),
+    ] {
+        let said = said_by(this_program().env(SCENE, scene), TEST);
+        const READS: &str = "========= Stream order: the program reads host memory that `cuMemcpyDtoHAsync_v2` writes,";
+        assert_eq!(said.contains(READS), is_reported, "{scene}: {said}");
+        let place = "api/in_flight.rs:";
+        assert_eq!(said.contains("byte 3 of ") && said.contains(place), is_reported, "{scene}: {said}");
+        assert!(!said.contains("7 is not"), "{scene}: {said}");
+    }
+}
+
+/// The bytes of a page.
+const PAGE: usize = 4096;
+
+/// Copies sevens to pinned memory, and reads there.
+fn play_reader(scene: &str) {
+    with_device(WELL);
+    let (pages, copied, read) = match scene {
+        "another page" => (2, PAGE, PAGE + 3),
+        "the copied page of two" => (2, PAGE, 3),
+        "a part of a page" => (1, PAGE / 2, 3),
+        _ => (1, PAGE, 3),
+    };
+    let (device, mut pinned, mut first, mut second, mut event) = (allocate(PAGE), ptr::null_mut(), 0, 0, 0);
+    let sevens = [7_u8; PAGE];
+    let host: *mut u8 = unsafe {
+        assert_eq!(cuMemHostAlloc(&raw mut pinned, pages * PAGE, 0), 0);
+        assert_eq!(cuStreamCreate(&raw mut first, 1), 0);
+        assert_eq!(cuStreamCreate(&raw mut second, 1), 0);
+        assert_eq!(cuEventCreate(&raw mut event, 2), 0);
+        assert_eq!(cuMemcpyHtoD_v2(device, sevens.as_ptr().cast(), PAGE), 0);
+        assert_eq!(cuMemcpyDtoHAsync_v2(pinned, device, copied, first), 0);
+        pinned.cast()
+    };
+    let code = match scene {
+        "a wait" => cuStreamSynchronize(first),
+        "a wait for another stream" => cuStreamSynchronize(second),
+        "an event that the program asks for" => cuEventRecord(event, first).max(cuEventQuery(event)),
+        "a copy from there, and a wait" => unsafe {
+            cuMemcpyHtoDAsync_v2(device, host.cast(), copied, first).max(cuStreamSynchronize(first))
+        },
+        "a function of the host" => unsafe {
+            cuLaunchHostFunc(first, Some(write), host.add(3).cast()).max(cuStreamSynchronize(first))
+        },
+        "freed" => cuMemFreeHost(pinned),
+        _ => 0,
+    };
+    assert_eq!(code, 0);
+    match scene {
+        "freed" => {}
+        "a write" => unsafe { host.add(3).write_volatile(7) },
+        _ => {
+            let value = unsafe { host.add(read).read_volatile() };
+            let expected = match scene {
+                "another page" => 0,
+                "a function of the host" => 9,
+                _ => 7,
+            };
+            if value != expected {
+                eprintln!("7 is not {value}");
+            }
+        }
+    }
+    assert_eq!(cuStreamSynchronize(first), 0);
+}
+
 /// Writes to pinned memory.
 unsafe extern "C" fn write(byte: *mut c_void) {
     unsafe { byte.cast::<u8>().write(9) };

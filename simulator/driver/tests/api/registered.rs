@@ -77,6 +77,21 @@ fn what_cannot_be_registered_is_refused() {
 }
 
 #[test]
+fn memory_pinned_where_another_device_has_freed_its_own_is_not_taken_for_that() {
+    for _ in 0..8 {
+        let mut pinned = std::ptr::null_mut();
+        with_device(CAPTURED);
+        assert_eq!(unsafe { cuMemHostAlloc(&raw mut pinned, 4, 0) }, 0);
+        assert_eq!(cuMemFreeHost(pinned), 0);
+        // The system mostly gives it the same address.
+        with_device(WITH_HOST_FUNCTIONS);
+        assert_eq!(unsafe { cuMemHostAlloc(&raw mut pinned, 4, 0) }, 0);
+        assert_eq!(cuMemsetD8_v2(pinned.addr() as u64, 7, 4), 0);
+        assert_eq!(cuMemFreeHost(pinned), 0);
+    }
+}
+
+#[test]
 fn an_access_behind_it_is_out_of_bounds() {
     let said = said_in("registered::a_kernel_writes_behind_registered_memory");
     assert!(said.contains("is 0 bytes after the nearest allocation of size 8 bytes"), "{said}");

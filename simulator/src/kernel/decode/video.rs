@@ -73,7 +73,7 @@ fn part_of(name: &str) -> (&str, Option<&str>) {
 /// The part of this name, in the register whose bytes begin at `first`.
 fn one(name: &str, first: u8) -> Option<Part> {
     let bytes = if name.starts_with('b') { 1 } else { 2 };
-    let number: u8 = name[1..].parse().ok().filter(|number| number * bytes < 4)?;
+    let number: u8 = name[1..].parse().ok().filter(|number| *number < 4 / bytes)?;
     Some(Part { bytes, first: first + number * bytes })
 }
 

@@ -1,6 +1,8 @@
 //! Copies between a device and pinned memory of the host that the program has not waited for. They run at the call. On hardware the device
 //! may still read or write that memory while the program goes on, so the program must leave it as it is until it has waited.
 
+use crate::objects::memory::guarded::Touched;
+use crate::objects::reports::host_calls;
 use crate::objects::streams::happens_before::Key;
 use device_record::{Fault, How, Kind};
 use std::ops::Range;
@@ -16,6 +18,8 @@ pub(crate) struct InFlight {
     host: u64,
     /// The contents of the host's memory right after the copy.
     held: Vec<u8>,
+    /// The pages that nobody but the copy has to do with.
+    pub(super) pages: Option<Range<u64>>,
 }
 
 impl InFlight {
@@ -23,7 +27,22 @@ impl InFlight {
     pub(super) fn new((stream, time): (Key, u64), call: &str, how: How, host: u64, bytes: usize) -> Self {
         // SAFETY: the copy has just read or written it.
         let held: &[u8] = unsafe { slice::from_raw_parts(ptr::with_exposed_provenance(host as usize), bytes) };
-        Self { stream, time, call: call.to_owned(), how, host, held: held.to_vec() }
+        Self { stream, time, call: call.to_owned(), how, host, held: held.to_vec(), pages: None }
+    }
+
+    /// The report of an access to the memory that was noticed when it happened.
+    pub(super) fn touched(&self, Touched { address, instruction, how }: &Touched) -> Fault {
+        let call = &self.call;
+        let what = format!(
+            "Stream order: the program {how}s host memory that `{call}` {}s, and has not waited for the copy",
+            self.how
+        );
+        let byte = address - self.host;
+        let mut note = format!("byte {byte} of {}", self.bytes());
+        if let Some(line) = host_calls::line_of(*instruction) {
+            note = format!("{note}, at {line}");
+        }
+        Fault { address: Some(*address), notes: vec![note.into()], ..Fault::new(Kind::StreamRace, call, what) }
     }
 
     /// How many bytes it has copied.

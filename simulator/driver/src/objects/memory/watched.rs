@@ -1,6 +1,7 @@
 //! Which copies from and to pinned memory are watched, and for how long.
 
 use crate::objects::driver::Driver;
+use crate::objects::memory::guarded::{self, PAGE};
 use crate::objects::memory::in_flight::InFlight;
 use crate::objects::reports::report;
 use crate::objects::streams::happens_before::Key;
@@ -21,7 +22,9 @@ impl Driver {
             self.stop_watching(&(host..host.saturating_add(bytes as u64)));
         }
         // Registered memory may be gone before the program says so.
-        let is_ours = self.pinned_at(host).is_some_and(|pinned| !pinned.is_registered);
+        let Some((start, pinned)) = self.pinned.range(..=host).next_back() else { return };
+        let (start, length) = (*start, pinned.bytes);
+        let is_ours = host - start < length && !pinned.is_registered;
         if bytes > MOST || !self.config.checks.streams || !is_ours {
             return;
         }
@@ -29,10 +32,37 @@ impl Driver {
             Some(clock) => clock[&stream],
             None => self.happens_before.now(stream),
         };
-        self.in_flight.push(InFlight::new((stream, time), call, how, host, bytes));
+        let mut copy = InFlight::new((stream, time), call, how, host, bytes);
+        // A function of the host may come after work that was deferred, and need not wait.
+        if how == How::Write && self.acting.is_none() {
+            copy.pages = whole_pages(start..start + length, host..host + bytes as u64);
+        }
+        self.in_flight.push(copy);
         let kept = |copies: &[InFlight]| copies.iter().map(InFlight::bytes).sum::<usize>();
         while self.in_flight.len() > COPIES || kept(&self.in_flight) > BYTES {
             self.in_flight.remove(0);
+        }
+    }
+
+    /// Keeps the program from the memory that copies may still be writing.
+    pub(crate) fn guard_copies(&self) {
+        self.in_flight.iter().filter_map(|copy| copy.pages.as_ref()).for_each(guarded::close);
+    }
+
+    /// Lets everybody access it again, and reports who has.
+    pub(crate) fn open_copies(&mut self) {
+        if self.in_flight.iter().all(|copy| copy.pages.is_none()) {
+            return;
+        }
+        for touched in guarded::open() {
+            let is_there = |copy: &&mut InFlight| copy.pages.is_some() && copy.range().contains(&touched.address);
+            let Some(copy) = self.in_flight.iter_mut().find(is_there) else { continue };
+            // Once is enough.
+            copy.pages = None;
+            // What it writes shows at the end.
+            if touched.how == How::Read {
+                report::finding(&copy.touched(&touched));
+            }
         }
     }
 
@@ -55,4 +85,11 @@ impl Driver {
     pub(crate) fn stop_watching_all(&mut self, context: usize) {
         self.in_flight.retain(|copy| copy.stream.0 != context);
     }
+}
+
+/// The pages of an allocation that have nothing but bytes of `copy`. The rest of the allocation's last page belongs to nobody.
+fn whole_pages(allocation: Range<u64>, copy: Range<u64>) -> Option<Range<u64>> {
+    let first = copy.start.next_multiple_of(PAGE);
+    let last = if copy.end == allocation.end { copy.end.next_multiple_of(PAGE) } else { copy.end / PAGE * PAGE };
+    (allocation.start.is_multiple_of(PAGE) && first < last).then_some(first..last)
 }

@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 use std::path::Path;
+use std::ptr;
 use std::sync::OnceLock;
 
 use device_record::Frame;
@@ -36,6 +37,16 @@ pub fn frames() -> Vec<Frame> {
         frames.len() < MOST && !frames.iter().any(is_outermost)
     });
     frames
+}
+
+/// The file and the line of an instruction of the program: the innermost call that is not of Rust's own libraries.
+pub fn line_of(instruction: usize) -> Option<String> {
+    let mut line = None;
+    backtrace::resolve(ptr::without_provenance_mut(instruction), |symbol| {
+        let file = symbol.filename().filter(|file| !file.starts_with("/rustc"));
+        line = line.take().or_else(|| Some(format!("{}:{}", file?.display(), symbol.lineno()?)));
+    });
+    line
 }
 
 /// Where this library is in memory.
