@@ -62,6 +62,9 @@ fn right_ops_pass() {
     passes(elementwise("step", |x| x.ge(0.0)?.to_dtype(x.dtype())));
     let rows = define("softmax").floats("x", "any.. columns").output("any.. columns");
     passes(rows.call(|args| softmax(args.tensor("x")?, D::Minus1)));
+    // The call sees a size that only a shape has.
+    let pairs = define("pairs").floats("x", "rows columns*2").output("rows columns 2");
+    passes(pairs.call(|args| args.tensor("x")?.reshape((args.size("rows"), args.size("columns"), 2))));
     let attention = define("attention")
         .dtypes([DType::F32, DType::F64, DType::Bf16])
         .floats("q", "batch queries width")

@@ -161,7 +161,8 @@ impl Definition {
         self.param(spec, values)
     }
 
-    /// A size that the call takes, and the values to try. Shapes may have it by its name.
+    /// A size that the call takes, and the values to try. Shapes may have it by its name. (The call also sees sizes that only shapes
+    /// have, by theirs.)
     pub fn size(self, name: &str, values: impl IntoIterator<Item = usize>) -> Self {
         let values: Vec<usize> = values.into_iter().collect();
         let spec = ParamSpec::size(leak(name), values.first().copied().unwrap_or_default() as i64, "a size");
@@ -303,7 +304,10 @@ impl Definition {
             params: leaked(self.params.iter().map(|param| param.spec).collect()),
             generate: Box::leak(Box::new(|draw: &mut Draw| self.draw(draw))),
             contract: Box::leak(Box::new(|case: &Case| self.contract(case))),
-            call,
+            call: Box::leak(Box::new(|args: &Call| {
+                let (case, tensors) = (&self.with_sizes(args.case), args.tensors.clone());
+                call(&Call { case, tensors, device: args.device })
+            })),
             source,
             torch: "",
             reference: None,
@@ -347,6 +351,18 @@ impl Definition {
             case = case.input(input.name, data);
         }
         Ok(case)
+    }
+
+    /// The params of a case, and the sizes of its shapes as further ones. The call has the inputs as tensors.
+    fn with_sizes(&self, case: &Case) -> Case {
+        let mut sizes = self.given_sizes(case);
+        for input in &self.inputs {
+            if let Some(data) = case.tensor(input.name) {
+                input.shape.learn(&data.shape, &mut sizes);
+            }
+        }
+        let sizes = sizes.one.into_iter().map(|(name, size)| (name, size.into()));
+        Case { params: sizes.chain(case.params.clone()).collect(), ..Case::new(&case.op) }
     }
 
     /// The sizes that are params.

@@ -50,7 +50,7 @@ impl Call<'_> {
         self.case.int(name) != 0
     }
 
-    /// A param that candle takes as `usize`.
+    /// A param that candle takes as `usize`; in an op of your own, also a size of a shape, by its name.
     pub fn size(&self, name: &str) -> usize {
         self.case.size(name)
     }
