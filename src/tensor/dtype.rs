@@ -104,10 +104,6 @@ impl DType {
     pub const FLOATS: [Self; 4] = [Self::F32, Self::F64, Self::F16, Self::Bf16];
     /// [`Self::FLOATS`] and the 8-bit one, which only the CPU backend computes in.
     pub const FLOATS_AND_F8: [Self; 5] = [Self::F32, Self::F64, Self::F16, Self::Bf16, Self::F8e4m3];
-    /// All but the 8-bit float: candle's conversion of one to `f64` recurses without end (candle-core/src/dtype.rs:237), so
-    /// every such case would run into its deadline.
-    pub const ALL_BUT_F8: [Self; 9] =
-        [Self::F32, Self::F64, Self::F16, Self::Bf16, Self::U32, Self::I64, Self::U8, Self::I32, Self::I16];
     /// The dtypes that most of candle's CUDA kernels support.
     pub const STANDARD: [Self; 7] = [Self::F32, Self::F64, Self::F16, Self::Bf16, Self::U32, Self::I64, Self::U8];
     /// The dtypes that candle can fill on a CUDA device.

@@ -31,6 +31,7 @@ pub static ARANGE: Op = Op {
         let count = match dtype {
             DType::F16 if draw.one_in(8)? => 3000,
             DType::U8 if draw.one_in(4)? => ((255.0 - start) / step) as usize,
+            DType::F8e4m3 if !draw.one_in(8)? => draw.size()?.min(8),
             _ => draw.size()?.min(100),
         };
         // Of a step that is rounded, the last half decides no length.
@@ -88,7 +89,7 @@ pub static ARANGE: Op = Op {
 };
 
 /// Ranges are made on the host and uploaded.
-const STEPPED: &Support = &Support::both("dtype", &DType::ALL_BUT_F8);
+const STEPPED: &Support = &Support::both("dtype", &DType::ALL);
 
 /// The most elements of a range that are tried.
 const MOST: f64 = (1 << 20) as f64;
