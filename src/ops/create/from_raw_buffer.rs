@@ -21,7 +21,7 @@ pub static FROM_RAW_BUFFER: Op = Op {
         ParamSpec::sizes("sizes", "The shape of the tensor."),
         ParamSpec::word(
             "then",
-            &["read", "set"],
+            THEN,
             "The call after it: none, `slice_set` into zeros along the first dimension, or `save_safetensors` and `load`.",
         ),
         UNALIGNED,
