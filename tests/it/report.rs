@@ -181,7 +181,7 @@ fn upstream_links_come_from_a_finding_with_the_same_cause() {
         (signature("loss.cross_entropy", OracleName::Fault, "assert", gather), None, Some("3095")),
         // A view alone is no cause.
         (signature("tensor.add", reference, "wrong value", "in a view"), None, None),
-        (signature("tensor.gather", reference, "wrong value", ""), None, None),
+        (signature("tensor.gather", reference, "wrong value", ""), Some("gather"), Some("2567")),
     ];
     for (signature, alike, number) in rows {
         let case = Case::new(&signature.op);

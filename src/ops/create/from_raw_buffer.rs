@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use candle_core::{CpuStorage, DType as Candle, Device, Error, Result, Storage, Tensor, safetensors};
+use ndarray::{ArrayD, IxDyn};
 
 use crate::case::{Case, InputSpec, ParamSpec};
 use crate::ops::support::unaligned::{UNALIGNED, at_address};
@@ -101,7 +102,10 @@ pub static FROM_RAW_BUFFER: Op = Op {
     "#,
     // PyTorch has one dtype for two packed numbers, so that shapes differ.
     torch: "",
-    reference: Some(&|inputs| vec![inputs.array("bytes")]),
+    reference: Some(&|inputs| {
+        let bytes = inputs.array("bytes");
+        vec![ArrayD::from_shape_vec(IxDyn(&[bytes.len()]), bytes.iter().copied().collect()).expect("each byte")]
+    }),
     ulps: 1.0,
     differentiable: &[],
     promise: "the format of safetensors (as many bytes as elements of that many bits); torch.frombuffer rejects bytes that are not whole \

@@ -19,13 +19,7 @@ const LOADERS: &[&str] = &["QTensor::new", "qtensor_from_ggml"];
 /// The numbers in `blocks`, as `f32` and as `f16`.
 pub static DEQUANTIZE: Op = Op {
     name: "quantized.dequantize",
-    covers: &[
-        "QTensor::dequantize",
-        "QTensor::dequantize_f16",
-        "QTensor::new",
-        "QStorage::from_data",
-        "ggml_file::qtensor_from_ggml",
-    ],
+    covers: &["QTensor::dequantize", "QTensor::dequantize_f16", "QTensor::new", "QStorage::from_data"],
     support: &Support::both("blocks", &[DType::U8]),
     inputs: &[BLOCKS],
     params: &[
