@@ -99,13 +99,13 @@ calls! {
     "cache of keys" = {
         let mut cache = candle_nn::kv_cache::Cache::new(0, 4);
         cache.append(&x)?;
-        cache.append(&moved(&x)?).and_then(|()| Ok(x.clone()))
+        cache.append(&moved(&x)?).map(|()| x.clone())
     };
     "lstm of the state" = {
         let vb = candle_nn::VarBuilder::zeros(x.dtype(), x.device());
         let lstm = candle_nn::rnn::lstm(3, 3, candle_nn::rnn::LSTMConfig::default(), vb)?;
         let state = candle_nn::rnn::LSTMState::new(x.clone(), moved(&x)?);
-        candle_nn::rnn::RNN::step(&lstm, &x, &state).and_then(|state| Ok(state.c().clone()))
+        candle_nn::rnn::RNN::step(&lstm, &x, &state).map(|state| state.c().clone())
     };
     "quantized matmul of weight" = {
         let weight = candle_core::quantized::QTensor::quantize(&moved(&blocks)?, candle_core::quantized::GgmlDType::Q4_0)?;

@@ -117,12 +117,12 @@ pub const RUST_TEMPLATES: [(&str, &str); 16] = [
     ),
     (
         "unaligned",
-        r#"
+        r"
         {% if unaligned %}
         let room = [vec![0; 1], bytes].concat(); // A vector begins at a multiple of 16, so that these bytes do not.
         let bytes = &room[1..];
         {% endif %}
-    "#,
+    ",
     ),
     (
         "product",
