@@ -66,11 +66,7 @@ pub static FROM_RAW_BUFFER: Op = Op {
         let contract = Contract::accepts(DType::U8, &[whole / 8]);
         contract.may_refuse(packed(case) && case.text("then") != "read", why::DTYPE)
     },
-    call: &|call| {
-        let made = made(call)?;
-        let length = call.tensor("bytes")?.elem_count();
-        Ok(vec![Tensor::from_vec(stored(&made)?, length, call.device)?])
-    },
+    call: &|call| Ok(vec![Tensor::new(stored(&made(call)?)?, call.device)?]),
     source: r#"
         let bytes = bytes{{ to_host }}.flatten_all()?.to_vec1::<u8>()?;
         {% include "unaligned" %}
