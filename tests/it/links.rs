@@ -143,12 +143,26 @@ fn slug(title: &str) -> String {
 }
 
 #[test]
-fn the_readme_names_the_release_and_the_number_of_ops() {
+fn the_readme_names_the_release_and_the_numbers_of_ops_and_bugs() {
     let readme = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).expect("readable");
     // The canary is an op that no campaign draws.
     let ops = snuffer::ops::ALL.len() - 1;
-    let readme = readme.split_whitespace().collect::<Vec<_>>().join(" ");
-    for figure in [format!(" {}, on the CPU and on CUDA", snuffer::CANDLE), format!(" for {ops} of candle's")] {
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let readme = words(&readme);
+    // Another test keeps these up to date.
+    let causes = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/causes.md");
+    let causes = words(&std::fs::read_to_string(causes).expect("readable"));
+    let number_before =
+        |text: &str| causes.split_once(text).and_then(|(before, _)| before.rsplit(' ').next()).unwrap_or_default();
+    let (bugs, proven) = (number_before(" bugs in "), number_before(" fixes are proven"));
+    for figure in [
+        format!(" {}, on the CPU and on CUDA", snuffer::CANDLE),
+        format!(" for {ops} of candle's"),
+        format!(
+            " {bugs} [bugs](docs/causes.md) of candle {} are known, and {proven} have a proven fix",
+            snuffer::CANDLE
+        ),
+    ] {
         assert!(readme.contains(&figure), "README.md does not say `{figure}`");
     }
 }
