@@ -112,7 +112,7 @@ pub static FROM_RAW_BUFFER: Op = Op {
               elements, and too few; torch.Tensor.copy_",
 };
 
-/// What is done with the tensor.
+/// The calls after the tensor is made.
 const THEN: &[&str] = &["read", "set", "save"];
 
 /// The dtypes, each with its bits.

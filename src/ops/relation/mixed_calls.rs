@@ -10,7 +10,7 @@ use crate::ops::support::second_device::{refused, there};
 use crate::ops::{Contract, Op};
 use crate::tensor::{DType, Support};
 
-/// What the calls take: a matrix, one whose rows are blocks of quantized formats, vectors of a row's and of a column's length, ids, and a
+/// The arguments of the calls: a matrix, one whose rows are blocks of quantized formats, vectors of a row's and of a column's length, ids, and a
 /// mask; and a way to the other device.
 struct Arguments<'a> {
     x: Tensor,
