@@ -115,7 +115,7 @@ pub static FROM_RAW_BUFFER: Op = Op {
 /// The calls after the tensor is made.
 const THEN: &[&str] = &["read", "set", "save"];
 
-/// The dtypes, each with its bits.
+/// The dtypes, each with its bits and its name in candle.
 const DTYPES: &[(&str, usize, Candle)] = &[
     ("f32", 32, Candle::F32),
     ("f16", 16, Candle::F16),

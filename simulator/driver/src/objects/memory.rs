@@ -52,7 +52,7 @@ impl Driver {
     pub(crate) fn allocate_managed(&mut self, bytes: usize) -> Result<u64, Code> {
         let context = self.current()?;
         let allocated = self.checked(context)?.device.allocate_managed(bytes as u64).ok_or(OUT_OF_MEMORY)?;
-        self.is_of(context, allocated, bytes as u64);
+        self.forget_elsewhere(context, allocated, bytes as u64);
         Ok(allocated)
     }
 
@@ -307,8 +307,8 @@ impl Driver {
         self.pinned.keys().any(|&host| devices().any(|device| device.base(host) == Some(base)))
     }
 
-    /// Makes memory of the host that of one context. Others may have freed theirs there.
-    pub(crate) fn is_of(&mut self, context: usize, host: u64, bytes: u64) {
+    /// Forgets what contexts other than the one that has just allocated this memory of the host had freed there.
+    pub(crate) fn forget_elsewhere(&mut self, context: usize, host: u64, bytes: u64) {
         let others = self.contexts.iter_mut().enumerate().filter(|(index, _)| *index != context);
         others.filter_map(|(_, other)| other.as_mut()).for_each(|other| other.device.forget_freed(host, bytes));
     }
@@ -320,9 +320,9 @@ impl Driver {
         }
     }
 
-    /// The pinned memory that has this address.
-    pub(crate) fn pinned_at(&self, address: u64) -> Option<&Pinned> {
-        let (start, found) = self.pinned.range(..=address).next_back()?;
-        (address - start < found.bytes).then_some(found)
+    /// The pinned memory that has this address, and where it begins.
+    pub(crate) fn pinned_at(&self, address: u64) -> Option<(u64, &Pinned)> {
+        let (&start, found) = self.pinned.range(..=address).next_back()?;
+        (address - start < found.bytes).then_some((start, found))
     }
 }

@@ -75,7 +75,7 @@ pub unsafe extern "C" fn cuMemHostRegister_v2(pointer: *mut c_void, bytes: usize
         // SAFETY: the caller's promise, until it is no longer registered. That the program accesses it meanwhile is its purpose.
         let memory = unsafe { slice::from_raw_parts_mut(pointer.cast(), bytes) };
         driver.context(context)?.device.register(memory).ok_or(OUT_OF_MEMORY)?;
-        driver.is_of(context, start, bytes as u64);
+        driver.forget_elsewhere(context, start, bytes as u64);
         driver.pinned.insert(start, Pinned { context, bytes: bytes as u64, flags, is_registered: true });
         Ok(())
     })
@@ -112,8 +112,8 @@ pub unsafe extern "C" fn cuMemHostGetDevicePointer_v2(address: *mut u64, pointer
 pub unsafe extern "C" fn cuMemHostGetFlags(flags: *mut c_uint, pointer: *mut c_void) -> Code {
     call("cuMemHostGetFlags", |driver| {
         driver.current_context()?;
-        let pinned = driver.pinned_at(pointer.addr() as u64).filter(|pinned| !pinned.is_registered);
-        let given = pinned.ok_or(INVALID_VALUE)?.flags;
+        let pinned = driver.pinned_at(pointer.addr() as u64).filter(|(_, pinned)| !pinned.is_registered);
+        let given = pinned.ok_or(INVALID_VALUE)?.1.flags;
         // SAFETY: the caller's promise.
         unsafe { put(flags, given | MAPPED) }
     })
@@ -129,7 +129,7 @@ fn pin(driver: &mut Driver, bytes: usize, flags: c_uint) -> Result<u64, Code> {
         return Err(OUT_OF_MEMORY);
     }
     let pinned = driver.checked(context)?.device.allocate_host(bytes as u64).ok_or(OUT_OF_MEMORY)?;
-    driver.is_of(context, pinned, bytes as u64);
+    driver.forget_elsewhere(context, pinned, bytes as u64);
     driver.pinned.insert(pinned, Pinned { context, bytes: bytes as u64, flags, is_registered: false });
     Ok(pinned)
 }

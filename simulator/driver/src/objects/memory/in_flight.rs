@@ -18,7 +18,7 @@ pub(crate) struct InFlight {
     host: u64,
     /// The contents of the host's memory right after the copy.
     held: Vec<u8>,
-    /// The pages that nobody but the copy has to do with.
+    /// The whole pages that hold nothing but bytes of this copy.
     pub(super) pages: Option<Range<u64>>,
 }
 

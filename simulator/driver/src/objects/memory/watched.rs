@@ -22,10 +22,9 @@ impl Driver {
             self.stop_watching(&(host..host.saturating_add(bytes as u64)));
         }
         // Registered memory may be gone before the program says so.
-        let Some((start, pinned)) = self.pinned.range(..=host).next_back() else { return };
-        let (start, length) = (*start, pinned.bytes);
-        let is_ours = host - start < length && !pinned.is_registered;
-        if bytes > MOST || !self.config.checks.streams || !is_ours {
+        let Some((start, pinned)) = self.pinned_at(host).filter(|(_, pinned)| !pinned.is_registered) else { return };
+        let allocation = start..start + pinned.bytes;
+        if bytes > MOST || !self.config.checks.streams {
             return;
         }
         let time = match &self.acting {
@@ -35,7 +34,7 @@ impl Driver {
         let mut copy = InFlight::new((stream, time), call, how, host, bytes);
         // A function of the host may come after work that was deferred, and need not wait.
         if how == How::Write && self.acting.is_none() {
-            copy.pages = whole_pages(start..start + length, host..host + bytes as u64);
+            copy.pages = whole_pages(allocation, host..host + bytes as u64);
         }
         self.in_flight.push(copy);
         let kept = |copies: &[InFlight]| copies.iter().map(InFlight::bytes).sum::<usize>();
@@ -59,7 +58,7 @@ impl Driver {
             let Some(copy) = self.in_flight.iter_mut().find(is_there) else { continue };
             // Once is enough.
             copy.pages = None;
-            // What it writes shows at the end.
+            // A write is reported when the copy is settled: the contents differ.
             if touched.how == How::Read {
                 report::finding(&copy.touched(&touched));
             }
