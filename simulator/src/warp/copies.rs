@@ -55,9 +55,9 @@ fn begin_copy(warp: &mut Warp, machine: &mut Machine, inst: &Inst, bytes: u8, ma
         warp.taints.clear(inst.d, u32::MAX);
         let copied = lanes(mask).filter(|&lane| u64::from(at) < lengths[lane]).map(|lane| 1 << lane).sum();
         let op = Op::Load { space: Space::Global, bytes: element, signed: false };
-        let load = Inst { op, args: [inst.args[1]; 4], offset: inst.offset + i64::from(at), ..*inst };
+        let load = Inst { op, args: [inst.args[1]; 4], offset: inst.offset.wrapping_add(at.into()), ..*inst };
         access::access(warp, machine, &load, copied)?;
-        let to = warp.registers[inst.args[0] as usize].map(|to| to + u64::from(at));
+        let to = warp.registers[inst.args[0] as usize].map(|to| to.wrapping_add(u64::from(at)));
         warp.copies.begun.push(Copy {
             inst: *inst,
             pc: machine.pc,
@@ -78,7 +78,7 @@ pub fn end(warp: &mut Warp, machine: &mut Machine, mask: u32, but: Option<&Lanes
     let groups = warp.copies.groups;
     for copy in &mut begun {
         let is_due = |&lane: &usize| match but {
-            Some(but) => u64::from(copy.groups[lane]) + but[lane] < u64::from(groups[lane]),
+            Some(but) => u64::from(copy.groups[lane]).saturating_add(but[lane]) < u64::from(groups[lane]),
             None => true,
         };
         let due: u32 = lanes(copy.mask & mask).filter(is_due).map(|lane| 1 << lane).sum();

@@ -88,6 +88,14 @@ fn an_offset_of_more_than_32_bits_does_not_overflow() {
 }
 
 #[test]
+fn a_wait_for_all_but_the_most_groups_does_not_overflow() {
+    let text = ".version 8.0\n.target sm_80\n.address_size 64\n.global .b32 from;\n.entry k()\n{\n.reg .b64 %rd1;\n.reg .b32 %r1;\n\
+                .shared .b32 to;\nmov.u64 %rd1, from;\nmov.u32 %r1, to;\ncp.async.commit_group;\n\
+                cp.async.ca.shared.global [%r1], [%rd1], 4;\ncp.async.wait_group -1;\nret;\n}\n";
+    survives(text).expect("survives");
+}
+
+#[test]
 fn a_part_that_a_register_lacks_does_not_panic() {
     for part in ["b4", "h2", "h128", "h181", "b255"] {
         let text = format!(
