@@ -44,8 +44,10 @@ words! {
         WrongGradient = "wrong-gradient" "wrong gradient",
         /// A gradient that is missing.
         NoGradient = "no-gradient" "no gradient",
-        /// An access outside a tensor, memory that was never written, or work in no order.
-        OutOfBounds = "out-of-bounds" "access out of bounds, or a race",
+        /// An access outside a tensor, or memory that was never written.
+        OutOfBounds = "out-of-bounds" "access out of bounds",
+        /// Work that nothing orders.
+        Race = "race" "race",
         /// An error of CUDA, after which the context is dead.
         CudaError = "cuda-error" "CUDA error",
         /// A panic.
@@ -87,9 +89,11 @@ impl Hit {
     }
 }
 
-/// How much a cause matters: its rank, how ordinary the calls are that meet it, and how many models make such calls.
+/// How much a cause matters: its rank, how ordinary the calls are that meet it, and how many models make such calls. Models make only
+/// ordinary ones.
 pub const fn impact(rank: Rank, hit: Hit, models: usize) -> usize {
-    weight(rank) * hit.weight() * (1 + models)
+    let callers = if matches!(hit, Hit::Ordinary) { 1 + models } else { 1 };
+    weight(rank) * hit.weight() * callers
 }
 
 /// How many invalid calls are as bad as one failure of this rank, roughly.

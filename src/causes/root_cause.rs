@@ -183,6 +183,17 @@ impl RootCause {
         kinds.into_iter().filter(|(backend, _)| has(*backend)).map(|(_, name)| name).collect()
     }
 
+    /// The functions that it lies in, as code.
+    pub fn places(&self) -> String {
+        self.at.iter().map(|place| format!("`{place}`")).collect::<Vec<_>>().join(", ")
+    }
+
+    /// True if its title names the call of this op.
+    pub fn names(&self, op: &str) -> bool {
+        let call = op.rsplit('.').next().unwrap_or_default();
+        self.title.split(|letter: char| !(letter.is_alphanumeric() || letter == '_')).any(|word| word == call)
+    }
+
     /// Its symptom, devices and dtypes, and the calls that meet it, in a line.
     pub fn seen_as(&self) -> String {
         let dtypes = if self.dtypes.is_empty() { String::new() } else { format!(", in {}", self.dtypes.join(", ")) };

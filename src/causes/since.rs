@@ -39,7 +39,7 @@ impl fmt::Display for Since {
         match before {
             None => write!(f, "{release} or earlier (tried on {device})"),
             Some(before) if *is_lacking => {
-                write!(f, "{release} or earlier (tried on {device}; {before} lacks something that the op calls)")
+                write!(f, "{release} or earlier (tried on {device}; the program does not compile with {before})")
             }
             Some(before) => write!(f, "{release} (tried on {device}; {before} does not show it)"),
         }

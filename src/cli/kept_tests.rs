@@ -6,7 +6,7 @@ use crate::device::Device;
 use crate::examine::{Examined, Patience, examine};
 use crate::exec::{Executor, Limits, default_devices};
 use crate::ops;
-use crate::oracle::Evidence;
+use crate::oracle::{Evidence, OracleName};
 use crate::program::{Test, test};
 use crate::store::regression::Regression;
 
@@ -31,7 +31,12 @@ impl<'a> KeptTests<'a> {
             Sighting::kept(kept).is_some_and(own)
         };
         let mut its: Vec<&Regression> = self.regressions.iter().map(|(_, kept)| kept).filter(is_its).collect();
-        its.sort_by_key(|kept| kept.case.complexity());
+        // A value that is wrong shows everywhere; a read outside a buffer shows nothing without a checker.
+        let shows = |kept: &Regression| {
+            let oracle = kept.signature.as_ref().map(|signature| signature.oracle);
+            !matches!(oracle, Some(OracleName::Fault | OracleName::Checker))
+        };
+        its.sort_by_key(|kept| (!shows(kept), !cause.names(&kept.case.op), kept.case.complexity()));
         for kept in its {
             if let Some(test) = test_of(&mut self.executor, kept)? {
                 return Ok(Some(test));

@@ -8,7 +8,7 @@ use super::kept_tests::KeptTests;
 use super::{KnownArg, StoreArg, UsageError, candle_under_test, cases, check_release, duration, intact};
 use crate::CANDLE;
 use crate::candles::{Shared, fixed};
-use crate::causes::{KnownFailures, RootCause, Sighting, Theme};
+use crate::causes::{KnownFailures, RootCause, Sighting, Symptom, Theme};
 use crate::console;
 use crate::device::Device;
 use crate::examine::{Patience, examine};
@@ -16,10 +16,12 @@ use crate::exec::{Executor, Limits, Ran, WorkerSpec, environment, reproduction};
 use crate::exit_code::Exit;
 use crate::investigate::{RELEASES, Releases, TriedRelease, ablation, bisect, telling};
 use crate::ops::{Op, own};
-use crate::oracle::{Evidence, Need, Rank};
+use crate::oracle::{Evidence, Need, OracleName, Rank};
+use crate::outcome::{Observation, Outcome};
 use crate::program::{Agreement, Candle, ProgramOptions, agreement, manifest, outputs, program};
 use crate::report::{self, Part, Report, Why};
 use crate::store::{Finding, keep_case, keep_program, regression, write_atomically};
+use crate::tensor::Tensor;
 
 /// Arguments of `snuffer report`.
 #[derive(Debug, clap::Args)]
@@ -89,7 +91,7 @@ pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
     let since = if args.since { since(op, &finding, args, limits)? } else { None };
     let elsewhere = args.candle.as_ref().map(|named| elsewhere(named, op, &finding, limits)).transpose()?;
     let tell = |part: &str| eprintln!("varying    {part}");
-    let ablation = ablation(&finding, device, limits, args.conditions, &tell)?;
+    let ablation = ablation(&finding, limits, args.conditions, &tell)?;
     let change = cause.map(fixed::diff_of).transpose()?.flatten();
     let report = Report {
         program: made.as_ref().map(|made| (made.text.as_str(), &made.ran)).map_err(String::as_str),
@@ -119,11 +121,14 @@ fn about_theme(args: &Args, theme: &Theme, causes: &[RootCause]) -> anyhow::Resu
         bar(&cause.name);
         parts.push(Part { cause, test: tests.of(cause)?, change: fixed::diff_of(cause)? });
     }
-    let text = report::theme(&args.name, theme, &parts);
+    let text = report::theme(theme, &parts);
     let folder = args.into.join(&args.name);
     write_atomically(&folder.join("report.md"), text.as_bytes())?;
     print!("{text}");
     eprintln!("snuffer: written to {}", folder.display());
+    if parts.iter().any(|part| part.change.is_some()) {
+        eprintln!("commits    snuffer fixes export --theme {}", args.name);
+    }
     Ok(Exit::Clean)
 }
 
@@ -177,13 +182,19 @@ fn chosen<'a>(args: &Args, known: &'a KnownFailures, store: &StoreArg, exit: &mu
     Err(UsageError(format!("no finding of the store has the cause `{}`; {how}", cause.name)).into())
 }
 
-/// How well `finding` shows `cause`, the best first: a plain case that is off by a rounding convinces nobody, and one of a call that the
-/// title does not name needs an explanation.
+/// How well `finding` shows `cause`, the best first: a plain case that is off by a rounding convinces nobody, an infinity looks like an
+/// overflow, and a symptom or a call that the title does not name needs an explanation.
 fn persuasion(cause: &RootCause, finding: &Finding) -> impl Ord + use<> {
-    let call = finding.case.op.rsplit('.').next().unwrap_or_default();
-    let is_named =
-        cause.title.split(|letter: char| !(letter.is_alphanumeric() || letter == '_')).any(|word| word == call);
-    (finding.signature.needs(Need::Rounding), !is_named)
+    let is_of_gradients = finding.signature.oracle == OracleName::Gradient;
+    let has_other_symptom = is_of_gradients != matches!(cause.symptom, Symptom::WrongGradient | Symptom::NoGradient);
+    let returns = |seen: &Observation| match &seen.outcome {
+        Outcome::Returned(returned) => returned.outputs.iter().flat_map(Tensor::floats).any(|x| !x.is_finite()),
+        _ => false,
+    };
+    let looks_like_overflow = cause.symptom != Symptom::NotFinite && finding.observations.iter().any(returns);
+    let is_layer = finding.case.op.starts_with("layer.");
+    let rounds = finding.signature.needs(Need::Rounding);
+    (rounds, looks_like_overflow, has_other_symptom, !cause.names(&finding.case.op), is_layer)
 }
 
 /// The release of candle since which the finding fails on the CPU, if it does.

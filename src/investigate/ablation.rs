@@ -26,22 +26,26 @@ const DRAWS: u64 = 5;
 /// How much further outside of its dimension a bad id is tried.
 const FURTHER: [i64; 3] = [1, 7, 100];
 
-/// Varies the parts of `finding` on `device` and describes the effect of each in a line, for as long as `within`. Tells each part
-/// before it is varied.
+/// Varies the parts of `finding` on its devices and describes the effect of each in a line, for as long as `within`. Tells each part
+/// before it is varied. No lines if the finding does not happen again.
 pub fn ablation(
     finding: &Finding,
-    device: Device,
     limits: Limits,
     within: Duration,
     tell: &dyn Fn(&str),
 ) -> anyhow::Result<Vec<String>> {
     let case = &finding.case;
     let Some(op) = ops::find(&case.op).filter(|_| case.steps.is_empty()) else { return Ok(Vec::new()) };
-    let executor = Executor::start(&[device], &limits.into())?;
+    // An agreement needs them all.
+    let devices: Vec<Device> = finding.observations.iter().map(|seen| seen.device).collect();
+    let executor = Executor::start(&devices, &limits.into())?;
     let mut variation = Variation { executor, op, finding, until: Instant::now() + within, is_cut: false };
+    if variation.how(case)? != How::Fails {
+        return Ok(Vec::new());
+    }
     let bad_id = BadId::find(op, case);
     tell("dtypes");
-    let mut lines = vec![variation.dtypes(device)?];
+    let mut lines = vec![variation.dtypes(finding.violation.device)?];
     if let Some(bad_id) = &bad_id {
         tell("ids");
         lines.extend(variation.ids(bad_id)?);
@@ -55,11 +59,11 @@ pub fn ablation(
         lines.push(variation.number(name, place, value)?);
     }
     if !case.is_plain() {
-        let happens = variation.happens(&case.contiguous())?;
-        lines.push(Some(
-            if happens { "contiguous inputs fail too" } else { "only in a view: contiguous inputs do not fail" }
-                .to_string(),
-        ));
+        lines.push(match variation.how(&case.contiguous())? {
+            How::Fails => Some("contiguous inputs fail too".to_string()),
+            How::Passes => Some("only in a view: contiguous inputs do not fail".to_string()),
+            How::Otherwise => None,
+        });
     }
     if variation.is_cut {
         lines.push(Some("there was no time to try more".to_string()));
@@ -79,12 +83,16 @@ struct Variation<'a> {
 }
 
 impl Variation<'_> {
-    /// Whether `variant` fails as the finding does. What a varied part changes in the site makes no difference.
-    fn happens(&mut self, variant: &Case) -> anyhow::Result<bool> {
+    /// How `variant` fares. A site that differs only by what was varied makes no difference.
+    fn how(&mut self, variant: &Case) -> anyhow::Result<How> {
         let own = self.finding.signature.on_one_device();
         let found = violations(&mut self.executor, self.op, variant, Patience::Full)?;
         let is_it = |other: &Signature| own.is_alike(other) || is_in_kernel_of_another_dtype(&own, other);
-        Ok(found.iter().any(|violation| is_it(&violation.signature(self.op.name))))
+        Ok(match () {
+            () if found.iter().any(|violation| is_it(&violation.signature(self.op.name))) => How::Fails,
+            () if found.is_empty() => How::Passes,
+            () => How::Otherwise,
+        })
     }
 
     /// Which of the dtypes that candle supports on the device fail in the same way, as dtypes of the main input.
@@ -108,10 +116,14 @@ impl Variation<'_> {
             variants.push((dtype.name(), variant));
         }
         let tried = self.tried(variants)?;
-        Ok(match (tried.all(), tried.fail.is_empty()) {
-            (Some(all), _) => Some(format!("any dtype ({all})")),
-            (None, true) => None,
-            (None, false) => Some(format!("dtype {}; not {}", joined(&tried.fail), joined(&tried.pass))),
+        Ok(match (tried.all(), tried.fail.as_slice()) {
+            (Some(all), [_, _, ..]) => Some(format!("any dtype ({all})")),
+            (_, []) => None,
+            (_, fail) if !tried.pass.is_empty() => {
+                Some(format!("dtype {}; not {}{}", joined(fail), joined(&tried.pass), tried.others()))
+            }
+            (_, fail) if !tried.otherwise.is_empty() => Some(format!("dtype {}{}", joined(fail), tried.others())),
+            _ => None,
         })
     }
 
@@ -155,7 +167,7 @@ impl Variation<'_> {
         for size in sizes {
             let others = SIZES.into_iter().filter(|&other| other != size && is_affordable(case, size, other));
             let variants = others.map(|other| (other, self.with_size(size, other, bad_id))).collect();
-            lines.extend(self.tried(variants)?.line(&format!("dimensions of size {size}")));
+            lines.extend(self.tried(variants)?.line(&format!("size {size}, wherever it occurs")));
         }
         Ok((!lines.is_empty()).then(|| lines.join("; ")))
     }
@@ -192,7 +204,7 @@ impl Variation<'_> {
 
     /// Which of these variants fail, of those that can be compared.
     fn tried<T>(&mut self, variants: Vec<(T, Case)>) -> anyhow::Result<Tried<T>> {
-        let mut tried = Tried { fail: Vec::new(), pass: Vec::new() };
+        let mut tried = Tried { fail: Vec::new(), pass: Vec::new(), otherwise: Vec::new() };
         for (name, variant) in
             variants.into_iter().filter(|(_, variant)| variant.check().is_ok() && self.op.check(variant).is_ok())
         {
@@ -203,7 +215,11 @@ impl Variation<'_> {
                 self.is_cut = true;
                 break;
             }
-            let list = if self.happens(&variant)? { &mut tried.fail } else { &mut tried.pass };
+            let list = match self.how(&variant)? {
+                How::Fails => &mut tried.fail,
+                How::Passes => &mut tried.pass,
+                How::Otherwise => &mut tried.otherwise,
+            };
             list.push(name);
         }
         Ok(tried)
@@ -216,6 +232,7 @@ impl Variation<'_> {
         for (name, tensor) in inputs.filter(|(name, _)| bad_id.is_none_or(|bad| bad.input != **name)) {
             let tried = self.values(name, tensor)?;
             match (tried.fail.len(), tried.pass.len()) {
+                _ if !tried.otherwise.is_empty() => {}
                 (0, 0) => {}
                 (_, 0) => any.push(format!("`{name}`")),
                 (0, all) => lines.push(format!("the values of `{name}` matter: none of {all} random tensors fail")),
@@ -270,16 +287,37 @@ fn is_in_kernel_of_another_dtype(own: &Signature, other: &Signature) -> bool {
     is_alike && without_dtypes(own).is_some_and(|name| Some(name) == without_dtypes(other))
 }
 
-/// Names of the variants that fail in the same way, and of those that do not.
+/// How a variant fares.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum How {
+    /// It fails as the finding does.
+    Fails,
+    Passes,
+    /// It fails in another way, which says nothing about this one.
+    Otherwise,
+}
+
+/// Names of the variants that were tried, by how they fare.
 struct Tried<T> {
     fail: Vec<T>,
     pass: Vec<T>,
+    otherwise: Vec<T>,
 }
 
 impl<T: ToString> Tried<T> {
     /// The names of all variants, if there are any and all fail.
     fn all(&self) -> Option<String> {
-        (self.pass.is_empty() && !self.fail.is_empty()).then(|| joined(&self.fail))
+        (self.pass.is_empty() && self.otherwise.is_empty() && !self.fail.is_empty()).then(|| joined(&self.fail))
+    }
+
+    /// The variants that fail in another way, after the others.
+    fn others(&self) -> String {
+        let fail = if self.otherwise.len() == 1 { "fails" } else { "fail" };
+        if self.otherwise.is_empty() {
+            String::new()
+        } else {
+            format!("; {} {fail} in another way", joined(&self.otherwise))
+        }
     }
 
     /// What was found out about `what`; `None` if nothing could be compared.
@@ -287,9 +325,11 @@ impl<T: ToString> Tried<T> {
         let (fail, pass) = (joined(&self.fail), joined(&self.pass));
         match (self.fail.len(), self.pass.len()) {
             (0, 0) => None,
-            (_, 0) => Some(format!("{what}: any (tried {fail})")),
-            (0, _) => Some(format!("{what}: only this (tried {pass})")),
-            (_, _) => Some(format!("{what}: also {fail}; not {pass}")),
+            (_, 0) if self.otherwise.is_empty() => Some(format!("{what}: any (tried {fail})")),
+            (_, 0) => Some(format!("{what}: also {fail}{}", self.others())),
+            (0, _) if self.otherwise.is_empty() => Some(format!("{what}: only this (tried {pass})")),
+            (0, _) => Some(format!("{what}: not {pass}{}", self.others())),
+            (_, _) => Some(format!("{what}: also {fail}; not {pass}{}", self.others())),
         }
     }
 }

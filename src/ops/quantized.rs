@@ -1,5 +1,6 @@
 //! Ops `quantized.…`: matrices in GGML's block formats.
 
+pub(super) mod data;
 pub(super) mod dequantize;
 pub(super) mod embedding;
 pub(super) mod indexed_moe_forward;
@@ -11,6 +12,7 @@ use super::Op;
 
 /// Every op of this family, by name.
 pub(super) const OPS: &[&Op] = &[
+    &data::DATA,
     &dequantize::DEQUANTIZE,
     &embedding::EMBEDDING,
     &indexed_moe_forward::INDEXED_MOE_FORWARD,

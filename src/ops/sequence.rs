@@ -9,6 +9,7 @@ use ndarray::ArrayD;
 
 use crate::case::Case;
 use crate::number::Num;
+use crate::ops::support::call::dtype_of;
 use crate::ops::{Contract, Op, find, threads, why};
 use crate::tensor::{DType, Fill, Support, Tensor, Value, Values, View, product};
 
@@ -35,8 +36,13 @@ pub static SEQUENCE: Op = Op {
                     tensors.insert(input, tensor.clone());
                 }
             }
-            tensors.extend(step.flowing.zip(outputs.into_iter().next()));
-            let own = Case { backward: call.case.backward, ..step.call };
+            let mut own = Case { backward: call.case.backward, ..step.call };
+            if let Some((name, output)) = step.flowing.zip(outputs.into_iter().next()) {
+                // An op may ask the case for the shape of an input.
+                let dtype = dtype_of(&output);
+                own.inputs.insert(name.to_string(), filled(dtype, output.dims(), Value::of(dtype, 0.0)));
+                tensors.insert(name, output);
+            }
             outputs = threads::on(step.thread, || step.op.call(&own, tensors, call.device))?;
         }
         Ok(outputs)

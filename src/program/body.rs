@@ -218,14 +218,16 @@ impl Body {
     /// The `use` lines for the candle items that the program needs, and for `also`.
     pub fn uses(&self, also: &[&'static str]) -> String {
         let body = self.lines.join("\n");
-        let mut names: BTreeSet<&str> = also.iter().copied().collect();
+        let mut names: Vec<&str> = also.to_vec();
         names.extend(ITEMS.into_iter().filter(|name| needs(&body, name)));
+        // As rustfmt sorts them in candle's edition: functions, types, constants.
+        let class = |name: &str| (name.contains(char::is_uppercase), !name.contains(char::is_lowercase));
+        names.sort_by_key(|name| (class(name), *name));
         let users = [("Optimizer", "optimizer."), ("RNN", "LSTM"), ("RNN", "GRU")];
         let traits: BTreeSet<&str> =
             users.iter().filter(|(_, user)| body.contains(user)).map(|(name, _)| *name).collect();
         let mut text = String::new();
-        for (krate, names) in [("candle_core", names), ("candle_nn", traits)] {
-            let names: Vec<&str> = names.into_iter().collect();
+        for (krate, names) in [("candle_core", names), ("candle_nn", traits.into_iter().collect())] {
             text += &match names.as_slice() {
                 [] => String::new(),
                 [name] => format!("use {krate}::{name};\n"),

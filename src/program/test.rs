@@ -26,23 +26,37 @@ pub struct Test {
     pub uses: String,
     /// The function, which takes a device.
     pub function: String,
+    /// The only device that it can be called with: its text is for no other.
+    only: Option<Device>,
 }
 
 impl Test {
-    fn new(name: String, body: &Body) -> Self {
-        let uses = body.uses(&["Device", "Result", "Tensor", "test_device"]);
+    fn new(name: String, body: &Body, only: Option<Device>) -> Self {
+        let all = ["Device", "Result", "Tensor", "test_device"];
+        let uses = body.uses(if only.is_some() { &all[..3] } else { &all });
         let function = format!("fn {name}(device: &Device) -> Result<()> {{\n{}    Ok(())\n}}\n", body.borrowing());
         if !format!("{uses}{function}").contains("candle_nn") {
-            return Self { package: "candle-core", name, uses, function };
+            return Self { package: "candle-core", name, uses, function, only };
         }
         // candle-nn has candle-core under this name.
         let [uses, function] = [uses, function].map(|text| text.replace("candle_core", "candle"));
-        Self { package: "candle-nn", name, uses, function }
+        Self { package: "candle-nn", name, uses, function, only }
     }
 
     /// All that a file of tests needs for it.
     pub fn text(&self) -> String {
-        let Self { name, uses, function, .. } = self;
+        let Self { name, uses, function, only, .. } = self;
+        let called = |on: &str, opened: &str| {
+            format!("{uses}\n{function}\n#[test]\nfn {name}_{on}() -> Result<()> {{\n    {name}(&{opened})\n}}\n")
+        };
+        match only {
+            Some(Device::Cpu) => return called("cpu", "Device::Cpu"),
+            Some(_) => {
+                let text = called("gpu", "Device::new_cuda(0)?");
+                return text.replace("#[test]", "#[cfg(feature = \"cuda\")]\n#[test]");
+            }
+            None => {}
+        }
         let names: Vec<String> = ["", "_cpu", "_gpu", "_metal"].map(|of| format!("    {name}{of}")).into();
         format!("{uses}\n{function}\ntest_device!(\n{}\n);\n", names.join(",\n"))
     }
@@ -76,7 +90,15 @@ pub fn test(evidence: &Evidence, seen: &Observation, oracle: OracleName) -> Resu
         }
         (Contract::Accepts { .. }, _) => return Err("nothing was returned".to_string()),
     };
-    Ok(Test::new(format!("{}_{promise}", evidence.op.name.replace('.', "_")), &test.0))
+    let call = evidence.op.name.rsplit('.').next().unwrap_or(evidence.op.name);
+    let only = (!is_alike_everywhere(evidence, backward)?).then_some(seen.device);
+    Ok(Test::new(format!("{call}_{promise}"), &test.0, only))
+}
+
+/// True if the calls have the same text on each device: they move no input to another one.
+fn is_alike_everywhere(evidence: &Evidence, backward: Backward) -> Result<bool, String> {
+    let on = |device| Body::new(evidence.op, evidence.case, backward, device).map(|body| body.lines);
+    Ok(on(Device::Cpu)? == on(Device::Cuda(0))?)
 }
 
 /// A case with the assertions of a promise.
@@ -132,12 +154,24 @@ impl Promised {
     fn accepts(&mut self, backward: Backward) -> String {
         if !self.0.vars.is_empty() {
             self.0.start_backward(backward);
+            self.has_gradients();
+        } else if self.0.bound == Bound::Several
+            && let Some(line) = self.0.lines.iter_mut().rfind(|line| line.starts_with("let outputs = "))
+        {
+            *line = line.replacen("let outputs = ", "let _ = ", 1);
         } else if let Some(line) = self.0.lines.iter_mut().rfind(|line| line.starts_with("let output = ")) {
             // The test does not use it.
             *line = line.replacen("let output = ", "", 1);
         }
         self.synchronize();
         "accepts_valid_arguments".to_string()
+    }
+
+    /// Asserts that there is a gradient of each input that has one.
+    fn has_gradients(&mut self) {
+        for (var, name) in self.0.vars.clone() {
+            self.push(format!("assert!(grads.get(&{var}).is_some(), \"no gradient of {name}\");"));
+        }
     }
 
     /// The expression of the output with this index.
@@ -210,6 +244,7 @@ impl Promised {
             Gradients::NotAsked => return Err("the case asks for no gradient".to_string()),
             Gradients::Rejected(_) => {
                 self.0.start_backward(backward);
+                self.has_gradients();
                 return Ok("has_a_backward_pass".to_string());
             }
             Gradients::Returned(store) => store,
@@ -251,7 +286,20 @@ impl Promised {
             DType::F16 | DType::Bf16 | DType::F8e4m3 => (".to_device(&Device::Cpu)?.to_dtype(DType::F32)?", "f32"),
             other => ("", rust::type_name(other)),
         };
-        self.push(format!("let values = {of}.flatten_all()?{cast}.to_vec1::<{typed}>()?;"));
+        let all = format!("{of}.flatten_all()?{cast}.to_vec1::<{typed}>()?");
+        let is_exact = |one: &&Expectation| one.within == 0.0 && one.value.is_finite();
+        if expected.len() == got.floats().len()
+            && expected.iter().enumerate().all(|(place, one)| is_exact(one) && position(one.position) == place)
+        {
+            let literal = |one: &&Expectation| match typed {
+                "f32" => format!("{:?}", one.value as f32),
+                "f64" => format!("{:?}", one.value),
+                _ => format!("{}", one.value),
+            };
+            let literals: Vec<String> = expected.iter().map(literal).collect();
+            return self.push(format!("assert_eq!({all}, [{}]);", literals.join(", ")));
+        }
+        self.push(format!("let values = {all};"));
         let number = |value| rust::number(Value::Float(value));
         let values = got.floats();
         // A tolerance far below every actual error would only distract.

@@ -60,10 +60,13 @@ pub fn expected(evidence: &Evidence, violation: &Violation) -> String {
 
 fn table(wrong: &[WrongElement]) -> String {
     let what = if wrong.len() == 1 { "This value" } else { "These values" };
-    let mut text = format!("{what}:\n\n| element | expected | allowed error | got |\n|---|---|---|---|\n");
+    let has_bounds = wrong.iter().any(|element| element.within.is_some());
+    let (title, rule) = if has_bounds { (" allowed error |", "---|") } else { ("", "") };
+    let mut text = format!("{what}:\n\n| element | expected |{title} got |\n|---|---|{rule}---|\n");
     for WrongElement { place, got, expected, within } in wrong.iter().take(LISTED) {
-        let within = within.as_deref().unwrap_or("–");
-        text += &format!("| {} | {expected} | {within} | {got} |\n", inline(place));
+        let within = within.as_deref().unwrap_or("0");
+        let within = if has_bounds { format!(" {within} |") } else { String::new() };
+        text += &format!("| {} | {expected} |{within} {got} |\n", inline(place));
     }
     match wrong.len().saturating_sub(LISTED) {
         0 => {}

@@ -10,7 +10,7 @@ use crate::exec::Ran;
 use crate::ops::Contract;
 use crate::oracle::{Evidence, Kind, Rank};
 use crate::outcome::{Gradients, Outcome};
-use crate::program::{call, test, torch};
+use crate::program::{ProgramOptions, call, program, test, torch};
 use crate::run::crate_path;
 use crate::store::{Finding, Unchecked};
 use crate::tensor::View;
@@ -86,7 +86,8 @@ impl<'a> Report<'a> {
     /// The issue without its title.
     pub fn body(&self) -> String {
         let Self { finding, evidence, .. } = self;
-        let mut text = format!("{}\n\n## To reproduce\n\n", self.summary());
+        let explanation = self.cause.map_or_else(String::new, Why::explanation);
+        let mut text = format!("{}{explanation}\n\n## To reproduce\n\n", self.summary());
         match self.program {
             Ok((program, ran)) => {
                 let _ = write!(text, "{}\nprints\n\n{}", fenced("rust", program), fenced("", &printed(ran)));
@@ -96,13 +97,20 @@ impl<'a> Report<'a> {
                 }
             }
             Err(why) => {
-                let _ = write!(
-                    text,
-                    "{}\nwith these inputs ({}):\n\n{}",
-                    fenced("rust", &call(evidence.op, &finding.case)),
-                    inline(why),
-                    fenced("toml", &finding.case.to_text())
+                let options = ProgramOptions {
+                    device: finding.violation.device,
+                    comments: &Self::comments(evidence, finding),
+                    outputs: &[],
+                };
+                // Large inputs make no program.
+                let shown = program(evidence.op, &finding.case, &options).map_or_else(
+                    |_| {
+                        let call = fenced("rust", &call(evidence.op, &finding.case));
+                        format!("{call}\nwith these inputs:\n\n{}", fenced("toml", &finding.case.to_text()))
+                    },
+                    |program| fenced("rust", &program),
                 );
+                let _ = write!(text, "Not run here ({}):\n\n{shown}", inline(why));
             }
         }
         let seen = finding.observations.iter().find(|seen| seen.device == finding.violation.device);
@@ -152,6 +160,7 @@ impl<'a> Report<'a> {
     /// What is wrong, in a sentence, and what is known about it.
     fn summary(&self) -> String {
         let seen = self.finding.observations.iter().find(|seen| seen.device == self.finding.violation.device);
+        let name = self.name();
         let reason = reason(self.evidence, &self.finding.violation);
         let happens = match seen.map(|seen| &seen.outcome) {
             Some(Outcome::Returned(returned)) => match &returned.backward {
@@ -159,22 +168,25 @@ impl<'a> Report<'a> {
                 Gradients::Returned(store) if !store.missing.is_empty() => {
                     "`backward` succeeds but returns no gradient for some inputs".to_string()
                 }
-                _ if matches!(self.evidence.contract, Contract::Rejects(_)) => "the call returns `Ok`".to_string(),
-                _ => format!("the call returns `Ok`, but {reason}"),
+                _ if matches!(self.evidence.contract, Contract::Rejects(_)) => format!("`{name}` returns `Ok`"),
+                _ => format!("`{name}` returns `Ok`, but {reason}"),
             },
-            Some(Outcome::Rejected(_)) => "the call returns an `Err`".to_string(),
-            Some(Outcome::Panicked(_)) => format!("the call panics: {reason}"),
+            Some(Outcome::Rejected(_)) => format!("`{name}` returns an `Err`"),
+            Some(Outcome::Panicked(_)) => format!("`{name}` panics: {reason}"),
             Some(Outcome::Faulted(_)) => {
                 format!("a kernel faults ({reason}), and every later CUDA call of the process fails")
             }
             Some(Outcome::Died(_) | Outcome::StackOverflow(_)) => "the process is killed".to_string(),
-            Some(Outcome::TimedOut(_)) => "the call does not return".to_string(),
-            Some(Outcome::OutOfMemory(_)) => "the call allocates memory without limit".to_string(),
+            Some(Outcome::TimedOut(_)) => format!("`{name}` does not return"),
+            Some(Outcome::OutOfMemory(_)) => format!("`{name}` allocates memory without limit"),
             Some(Outcome::Unsupported(_)) | None => "the devices disagree".to_string(),
         };
         let about = match &self.evidence.contract {
             Contract::Rejects(rule) => format!("For an invalid argument ({rule}), {happens}; an `Err` is expected."),
-            Contract::Accepts { .. } => format!("For valid arguments, {happens}."),
+            Contract::Accepts { .. } => match self.finding.violation.device {
+                Device::Cpu => format!("On the CPU, {happens}."),
+                other => format!("On {}, {happens}.", device(other)),
+            },
             Contract::Unspecified(why) => {
                 format!("For arguments whose result nothing specifies ({why}), {happens}. No arguments may cause that.")
             }
@@ -207,12 +219,10 @@ impl<'a> Report<'a> {
 
     fn environment(&self) -> String {
         let (finding, reproduction) = (self.finding, &self.finding.reproduction);
-        let mut text = format!(
-            "\n## Environment\n\n- {}\n- happens in {} of {} runs\n",
-            inline(&finding.origin.versions),
-            reproduction.failed,
-            reproduction.tries
-        );
+        let mut text = format!("\n## Environment\n\n- {}\n", inline(&finding.origin.versions),);
+        if reproduction.failed != reproduction.tries {
+            text += &format!("- happens in {} of {} runs\n", reproduction.failed, reproduction.tries);
+        }
         for (place, hardware) in &finding.origin.hardware {
             text += &format!("- {}: {hardware}\n", device(*place));
         }

@@ -3,6 +3,7 @@
 use crate::case::Case;
 use crate::examine::BadId;
 use crate::ops::{Contract, Op};
+use crate::program::torch;
 
 /// A condition of a clause.
 type Concerns = fn(&Case, &Contract) -> bool;
@@ -38,15 +39,16 @@ fn has_largest_id(case: &Case, _: &Contract) -> bool {
     })
 }
 
-/// On which device PyTorch was compared, and whether it does the same on CUDA; `None` if nothing is said of PyTorch.
+/// How far PyTorch was compared, and if it does the same on CUDA; `None` if nothing is said of PyTorch.
 pub fn about_pytorch(op: &Op, case: &Case, sources: &str) -> Option<String> {
-    if !sources.to_lowercase().contains("torch") && op.torch.is_empty() {
+    let has_program = torch(op, case).is_ok();
+    if !sources.to_lowercase().contains("torch") && !has_program {
         return None;
     }
-    let compared = if op.torch.is_empty() {
-        "PyTorch was not run, on the CPU or on CUDA: this is what its documentation says."
+    let compared = if has_program {
+        "PyTorch on the CPU agrees with these expectations in all calls of this function that were compared."
     } else {
-        "PyTorch was run on the CPU for comparison."
+        "PyTorch was not run, on the CPU or on CUDA: this is what its documentation says."
     };
     let Some((bad, file)) = BadId::find(op, case).and_then(|bad| Some((bad, asserts(op)?))) else {
         return Some(compared.to_string());

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::markdown::text::fenced;
 use super::words::device;
-use crate::causes::{RootCause, some_of};
+use crate::causes::{Hit, RootCause, some_of};
 
 /// The cause of a finding.
 #[derive(Debug, Clone, Copy)]
@@ -18,27 +18,36 @@ pub struct Why<'a> {
 }
 
 impl Why<'_> {
-    /// Where and why it happens, who runs into it, the way around it, and the change that fixes it, with its proof.
+    /// Why and where it happens, and since when.
+    pub(super) fn explanation(self) -> String {
+        let cause = self.cause;
+        let since = cause.since.as_ref().map_or_else(String::new, |since| format!(" Since candle {since}."));
+        format!("\n\n{}\n\nIn {}.{since}", cause.explanation.trim(), cause.places())
+    }
+
+    /// What PyTorch does, who runs into it, the way around it, and the change that fixes it, with its proof.
     pub(super) fn markdown(self) -> String {
         let Self { cause, change, .. } = self;
-        let places: Vec<String> = cause.at.iter().map(|place| format!("`{place}`")).collect();
-        let mut text = format!("\n## Why\n\n{}\n\nIn {}.\n", cause.explanation.trim(), places.join(", "));
+        let mut text = String::new();
         let mut line = |label: &str, said: &str| {
             let _ = write!(text, "\n{label} {}\n", said.trim());
         };
-        cause.since.iter().for_each(|since| line("Since:", &format!("candle {since}.")));
         cause.pytorch.iter().for_each(|said| line("PyTorch:", said));
-        if !cause.models.is_empty() {
-            line("Called, whatever the arguments, by", &format!("{}.", some_of(&cause.models)));
+        // No model makes rare or invalid calls.
+        if cause.hit == Hit::Ordinary && !cause.models.is_empty() {
+            line("The function is used by", &format!("{}.", some_of(&cause.models)));
         }
-        cause.workaround.iter().for_each(|said| line("Until it is fixed:", said));
+        cause.workaround.iter().for_each(|said| line("Workaround:", said));
         let Some(change) = change else { return text };
         let _ = write!(text, "\n## A change that fixes it\n\n{}", fenced("diff", change));
         if let Some(proof) = cause.proof.as_ref().filter(|_| cause.is_proven()) {
             let devices: Vec<String> = proof.devices.iter().map(|&on| device(on)).collect();
-            let (fixes, run, on) = (proof.fixes.len(), proof.run, devices.join(" and "));
-            let _ = write!(text, "\nWith it, {fixes} of {run} known failures pass on {on}. ");
-            text += "No case fails on a device where it passed before.\n";
+            let (fixes, on) = (proof.fixes.len(), devices.join(" and "));
+            let fixed =
+                if fixes == 1 { "a failing case passes".to_string() } else { format!("{fixes} failing cases pass") };
+            let others = proof.run.saturating_sub(fixes);
+            let _ =
+                writeln!(text, "\nWith this change {fixed} on {on}. Of {others} other cases, none that passed fails.");
         }
         text
     }

@@ -84,8 +84,8 @@ fn an_assert_on_a_label_leads_with_it_and_happens_with_any_number_of_classes(dev
     assert_eq!(shown.matches("Assertion `").count(), 1, "{shown}");
     let Some(violation) = verdict.violations().first().cloned() else { panic!("{shown}") };
     let signature = violation.signature(op.name);
-    let finding = Finding { signature, violation, case: case.clone(), ..finding("") };
-    let lines = ablation(&finding, device, limits, Duration::from_secs(600), &|_| ()).expect("the harness survives");
+    let finding = Finding { signature, violation, case: case.clone(), observations, ..finding("") };
+    let lines = ablation(&finding, limits, Duration::from_secs(600), &|_| ()).expect("the harness survives");
     let expected = "any number of classes fails with label = number of classes (tried 2, 3, 7, 33, 257)";
     assert!(lines.iter().any(|line| line == expected), "{lines:#?}");
     assert!(!lines.iter().any(|line| line.contains("only this")), "{lines:#?}");

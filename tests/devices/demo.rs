@@ -54,7 +54,7 @@ fn each_step_shows_a_command_and_what_it_prints(device: Device) {
         assert!(shown.contains(part), "no `{part}` in\n{shown}");
     }
     // No program is built, so none may seem to have run.
-    assert!(shown.contains("(no program was built)") && !shown.contains("prints\n"), "{shown}");
+    assert!(shown.contains("Not run here (no program was built):") && !shown.contains("prints\n"), "{shown}");
     assert_eq!(names(folder.path()), ["a tour"], "everything is in the folder that was named");
     let page = std::fs::read_to_string(folder.path().join("a tour/site/index.html")).expect("a page");
     assert!(page.contains(op), "{page}");

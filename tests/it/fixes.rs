@@ -151,7 +151,7 @@ fn a_cause_is_there_since_the_oldest_release_after_which_all_show_it() {
     let rows = [
         ("xxx", Some("0.0.0 or earlier (tried on cpu)")),
         (".xx", Some("0.1.0 (tried on cpu; 0.0.0 does not show it)")),
-        ("--x", Some("0.2.0 or earlier (tried on cpu; 0.1.0 lacks something that the op calls)")),
+        ("--x", Some("0.2.0 or earlier (tried on cpu; the program does not compile with 0.1.0)")),
         ("x.x", Some("0.2.0 (tried on cpu; 0.1.0 does not show it)")),
         ("xx.", None),
     ];
@@ -224,8 +224,9 @@ fn a_report_of_a_theme_has_each_cause_with_its_test_and_its_change() {
     for cause in its {
         assert!(said.contains(&format!(". {}\n", cause.title)), "{} is not in\n{said}", cause.title);
     }
-    for part in ["test_device!(", "```diff\n--- a/candle-", "`snuffer fixes export --theme nan-and-ties`"] {
+    for part in ["test_device!(", "```diff\n--- a/candle-", "| below, with a test"] {
         assert!(said.contains(part), "{part} is not in\n{said}");
     }
+    assert!(text(&output.stderr).contains("commits    snuffer fixes export --theme nan-and-ties"));
     assert_eq!(fs::read_to_string(into.join("nan-and-ties/report.md")).expect("written"), said);
 }

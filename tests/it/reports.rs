@@ -190,7 +190,7 @@ fn report(finding: &Finding, evidence: &Evidence, known: &KnownFailures, limits:
     let quick = matches!(seen.outcome, Outcome::Returned(_) | Outcome::Rejected(_) | Outcome::Panicked(_));
     let matters = match (device, limits) {
         (Device::Cpu, Some(limits)) if quick => {
-            ablation(finding, device, limits, Duration::from_secs(600), &|_| ()).expect("the harness survives")
+            ablation(finding, limits, Duration::from_secs(600), &|_| ()).expect("the harness survives")
         }
         _ => Vec::new(),
     };

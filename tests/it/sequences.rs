@@ -152,6 +152,40 @@ fn an_output_is_the_one_input_that_the_next_step_lacks() {
     }
 }
 
+/// A row of 32 numbers, `step` apart and no more than `count` different ones, quantized and back.
+fn quantized(format: &str, lowest: f64, step: f64, count: usize) -> Case {
+    let numbers: Vec<f64> = (0..32).map(|place| lowest + step * (place * 7 % count) as f64).collect();
+    let blocks = Case::new("quantized.data").param("format", format).input("x", floats(&[1, 32], &numbers));
+    sequence_of([blocks, Case::new("quantized.dequantize").param("format", format)])
+}
+
+#[test]
+fn a_quantized_matrix_can_be_given_by_value() {
+    for (format, lowest, step, count) in [
+        ("Q4_0", -4.0, 0.5, 16),
+        ("Q4_0", 0.0, 0.0, 1),
+        ("Q4_1", 1.0, 0.25, 16),
+        ("Q5_0", -16.0, 1.0, 32),
+        ("Q5_1", -3.0, 0.125, 32),
+        ("Q8_0", -127.0, 8.0, 32),
+        ("BF16", -2.0, 0.5, 8),
+        ("F32", 0.1f32.into(), 0.0, 1),
+    ] {
+        let case = quantized(format, lowest, step, count);
+        let numbers = case.inputs["1.x"].floats();
+        let observations = executor().observe(&case, Deadline::Full).expect("the harness survives");
+        let Outcome::Returned(returned) = &observations[0].outcome else { panic!("{observations:?}") };
+        assert_eq!(returned.outputs[0].floats(), numbers, "{format}");
+        assert!(matches!(contract(&case), Contract::Accepts { .. }), "{format}: {:?}", contract(&case));
+        let op = ops::find("sequence").expect("an op");
+        assert_eq!(judge(&Evidence::new(op, &case, &observations)), Verdict::Pass, "{format}");
+        let reference = op.reference().expect("one")(&ReferenceInputs::new(&case));
+        assert_eq!(reference[0].iter().map(|number| number.value).collect::<Vec<_>>(), numbers, "{format}");
+    }
+    // With -8 the scale is 1, and 0.5 lies between two levels.
+    assert_eq!(contract(&quantized("Q4_0", -8.0, 0.5, 32)), Contract::Unspecified(why::UNKNOWN_INTEGERS));
+}
+
 #[test]
 fn an_id_out_of_range_that_a_step_makes_must_be_refused() {
     for (case, rule, named) in [

@@ -19,7 +19,7 @@ fn passes(op: &Op) -> bool {
 /// True if an op may make integers of numbers, such as positions or truths: no input has a gradient.
 fn decides(op: &Op) -> bool {
     // Other families return facts on the CPU, and metadata are those of an input of a case. By name: an older candle may lack the op.
-    let is_of_numbers = op.name.starts_with("tensor.") && op.name != "tensor.metadata";
+    let is_of_numbers = op.name.starts_with("tensor.") && op.name != "tensor.metadata" || op.name == "quantized.data";
     let takes_main = op.inputs.iter().any(|spec| spec.name == op.support.of);
     op.reference.is_some() && op.differentiable.is_empty() && takes_main && is_of_numbers
 }
@@ -46,6 +46,12 @@ pub fn generate(draw: &mut Draw) -> arbitrary::Result<Case> {
         let mut call = (op.generate)(draw)?;
         call.op = op.name.to_string();
         call.backward = Backward::None;
+        // Blocks are taken in the format that they were made in.
+        if let Some(format) = calls.last().and_then(|before: &Case| before.params.get("format"))
+            && call.params.contains_key("format")
+        {
+            call.params.insert("format".to_string(), format.clone());
+        }
         let mut flowing = None;
         if let Some((dtype, shape)) = &before {
             flowing = entrance(draw, op, &call, *dtype)?;

@@ -1,10 +1,13 @@
 //! GGML's block formats: what the bytes of a quantized tensor mean, by the format's definition (llama.cpp,
 //! `ggml/src/ggml-common.h` and `ggml-quants.c`).
 
+mod encode;
+
 use std::borrow::Cow;
 
 use candle_core::quantized::{GgmlDType, QStorage, QTensor};
 use candle_core::{Device, Error, Result, Tensor as Candle};
+pub use encode::encode;
 use half::{bf16, f16};
 use ndarray::{ArrayD, IxDyn};
 
