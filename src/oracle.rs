@@ -92,7 +92,8 @@ impl<'a> Evidence<'a> {
 
     /// Whether a rounding, a race or an order that is open decides the values, so that two results that differ may both be right.
     fn is_open(&self) -> bool {
-        has_rivals(self.case) || self.contract == Contract::Unspecified(why::UNKNOWN_INTEGERS)
+        let open = [why::UNKNOWN_INTEGERS, why::NO_SCALE].map(Contract::Unspecified);
+        has_rivals(self.case) || open.contains(&self.contract)
     }
 
     /// Whether any float input of the case has a value for which `predicate` is true.

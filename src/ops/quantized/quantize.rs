@@ -65,7 +65,7 @@ pub fn contract(case: &Case, accepts: impl Fn(&[usize], &Format) -> Contract) ->
         None => Contract::Rejects(&rule::RANK),
         Some(last) if last % format.block != 0 => Contract::Rejects(&rule::SHAPES),
         Some(_) if x.shape.contains(&0) => Contract::Unspecified("empty blocks"),
-        Some(_) if !x.floats().iter().all(|x| x.abs() <= largest(format)) => Contract::Unspecified(why::BEYOND_SCALES),
+        Some(_) if !x.floats().iter().all(|x| x.abs() <= largest(format)) => Contract::Unspecified(why::NO_SCALE),
         Some(_) => accepts(&x.shape, format),
     }
 }

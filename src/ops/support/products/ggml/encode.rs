@@ -17,9 +17,10 @@ struct Levels {
     largest: f64,
 }
 
-/// The block of these numbers, as many as `format` has in a block. `None` where a rounding in `f32` decides a bit, and for formats whose
-/// quantizer searches for the best scale, which GGML does not specify.
+/// The block of these numbers, which `f32` rounds first, as many as `format` has in a block. `None` where a rounding in `f32` decides a
+/// bit, and for formats whose quantizer searches for the best scale, which GGML does not specify.
 pub fn encode(format: &Format, numbers: &[f64]) -> Option<Vec<u8>> {
+    let numbers = &numbers.iter().map(|&number| f64::from(number as f32)).collect::<Vec<_>>();
     let first_largest = |largest: f64, &x: &f64| if x.abs() > largest.abs() { x } else { largest };
     let largest = numbers.iter().fold(0.0, first_largest);
     let lowest = numbers.iter().copied().fold(f64::INFINITY, f64::min);
