@@ -219,7 +219,7 @@ impl<'a> Report<'a> {
 
     fn environment(&self) -> String {
         let (finding, reproduction) = (self.finding, &self.finding.reproduction);
-        let mut text = format!("\n## Environment\n\n- {}\n", inline(&finding.origin.versions),);
+        let mut text = format!("\n## Environment\n\n- {}\n", inline(&finding.origin.versions));
         if reproduction.failed != reproduction.tries {
             text += &format!("- happens in {} of {} runs\n", reproduction.failed, reproduction.tries);
         }

@@ -59,7 +59,7 @@ const STEPS: [Step; 5] = [
                 shows it, which needs Rust.",
         command: "report FINDING --store STORE --into REPORTS --no-program",
         has_devices: false,
-        lines: Some(15),
+        lines: Some(45),
         ends: Exit::Clean,
     },
     Step {

@@ -4,17 +4,17 @@ use candle_core::Tensor as Candle;
 use candle_core::quantized::QTensor;
 use ndarray::{ArrayD, IxDyn};
 
-use super::quantize::{QUANTIZE, X, contract, numbers};
+use super::quantize::{X, contract, numbers};
 use crate::number::Num;
 use crate::ops::support::products::ggml::{FORMAT, Format, encode, format_of};
 use crate::ops::{Contract, Op};
-use crate::tensor::DType;
+use crate::tensor::{DType, Support};
 
 /// `QTensor::quantize(x, format)?.data()`: the blocks of each row, which a later step can take as its quantized matrix.
 pub static DATA: Op = Op {
     name: "quantized.data",
     covers: &["QTensor::quantize", "QTensor::data"],
-    support: QUANTIZE.support,
+    support: &Support { of: "x", cpu: &DType::ALL, cuda: &DType::STANDARD },
     inputs: &[X],
     params: &[FORMAT],
     generate: &|draw| numbers(draw, DATA.support),
