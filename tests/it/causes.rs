@@ -168,8 +168,8 @@ fn document() -> String {
          fix\nas a diff, and `snuffer report THEME` writes an issue about a theme. [CONTRIBUTING.md](../CONTRIBUTING.md#write-a-cause-and-its-fix)\nsays \
          how to write one.\n\n{} bugs in {} themes, and {} things that are no bugs, explain {all} regressions. {fixes} bugs have a fix, and {} \
          fixes are\nproven: {passing} failures pass with them that fail without, no failure of their causes is left, and no known failure\n\
-         appears on another device. Those come first that hit most people: rank, times how ordinary the calls are that\nmeet the bug, times \
-         the models of candle-transformers whose source calls the function (`cargo xtask models`).\n{text}",
+         appears on another device. Those come first that hit most people: rank, times how ordinary the calls are that\nmeet the bug and, if \
+         they are ordinary, times the models of candle-transformers whose source calls the function\n(`cargo xtask models`).\n{text}",
         bugs.len(),
         order.len(),
         notes.len(),
