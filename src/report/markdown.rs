@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use crate::causes::{KnownFailures, Sighting, Upstream};
 use crate::device::Device;
 use crate::exec::Ran;
-use crate::ops::Contract;
+use crate::ops::{Contract, own};
 use crate::oracle::{Evidence, Kind, Rank};
 use crate::outcome::{Gradients, Outcome};
 use crate::program::{ProgramOptions, call, program, test, torch};
@@ -102,14 +102,14 @@ impl<'a> Report<'a> {
                     comments: &Self::comments(evidence, finding),
                     outputs: &[],
                 };
-                // Large inputs make no program.
-                let shown = program(evidence.op, &finding.case, &options).map_or_else(
-                    |_| {
+                // Large inputs make no program, and an op of one's own needs the crate that has it.
+                let shown = match program(evidence.op, &finding.case, &options) {
+                    Ok(program) if own::brought().is_none() => fenced("rust", &program),
+                    _ => {
                         let call = fenced("rust", &call(evidence.op, &finding.case));
                         format!("{call}\nwith these inputs:\n\n{}", fenced("toml", &finding.case.to_text()))
-                    },
-                    |program| fenced("rust", &program),
-                );
+                    }
+                };
                 let _ = write!(text, "Not run here ({}):\n\n{shown}", inline(why));
             }
         }
@@ -135,7 +135,7 @@ impl<'a> Report<'a> {
             if let (Some(sibling), Some((other, _))) = (&seen.sibling, crate::ops::sibling(&finding.case)) {
                 let _ = writeln!(text, "| {}, {} | {} |", device(seen.device), other.name, inline(&sibling.summary()));
             }
-            for (sample, alone) in crate::ops::own::samples(&finding.case).iter().zip(&seen.samples) {
+            for (sample, alone) in own::samples(&finding.case).iter().zip(&seen.samples) {
                 let (device, alone) = (device(seen.device), inline(&alone.summary()));
                 let _ = writeln!(text, "| {device}, sample {} alone | {alone} |", sample.place);
             }
