@@ -469,6 +469,9 @@ CLAIMS = {
         one.dtype == torch.float64
         for one in (F.layer_norm(ones(2).double(), (2,)), F.rms_norm(ones(2).double(), (2,)), ones(2).double().softmax(0))
     ),
+    "the-gradient-of-div-squares-the-divisor": lambda: same(
+        grads(torch.div, ones(1).half(), tensor([448.0]).half())[1], [-1 / 448**2], within=1e-7
+    ),
     "the-gradient-of-gelu-is-nan-for-large-inputs": lambda: same(
         grad(lambda x: F.gelu(x, approximate="tanh"), half(41, -41, 65504, -65504)), [1, 0, 1, 0]
     )
