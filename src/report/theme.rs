@@ -75,10 +75,10 @@ fn changes(parts: &[Part]) -> String {
         let on: Vec<String> = on.into_iter().map(device).collect();
         let _ = write!(
             text,
-            " {} of the changes were tried on {}: {passing} failing cases pass, and none fails that passed before. Each was tried \
-             beside changes of other parts of candle, not as this series.",
-            proofs.len(),
-            on.join(" and ")
+            " Tried on {}: {} of the changes. {passing} failing cases pass, and none fails that passed before. Each was tried beside \
+             changes of other parts of candle, not as this series.",
+            on.join(" and "),
+            proofs.len()
         );
     }
     text + "\n"
