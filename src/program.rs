@@ -8,6 +8,7 @@ mod python;
 mod rust;
 mod templates;
 mod test;
+mod test_file;
 mod torch;
 
 use crate::case::{Backward, Case};
@@ -40,7 +41,7 @@ pub fn program(op: &Op, case: &Case, options: &ProgramOptions) -> Result<String,
     // As in the worker, other dtypes have no gradients.
     let backward =
         if options.outputs.iter().all(|(dtype, _)| dtype.is_float()) { case.backward } else { Backward::None };
-    Ok(main_program::main_program(Body::new(op, case, backward, options.device)?, backward, options))
+    main_program::main_program(Body::new(op, case, backward, options.device)?, backward, options)
 }
 
 /// What a program must know to print the returned outputs: the dtype and rank of each.

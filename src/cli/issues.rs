@@ -8,7 +8,7 @@ use anyhow::{Context, bail};
 use serde::Deserialize;
 
 use super::{ChosenFindings, UsageError, cases, check_release};
-use crate::candles::fixed;
+use crate::candles::{self, fixed};
 use crate::causes::{KnownFailures, RootCause, Sighting};
 use crate::console;
 use crate::exit_code::Exit;
@@ -95,8 +95,8 @@ fn by_cause(folder: &Path, findings: &[(String, Finding)], known: &KnownFailures
         let its = by_cause.get(&Some(cause.name.as_str())).map_or(&[][..], Vec::as_slice);
         let Some(finding) = its.iter().min_by_key(|finding| finding.case.complexity()) else { continue };
         let evidence = Evidence::new(cases::op(&finding.case)?, &finding.case, &finding.observations);
-        let change = fixed::diff_of(cause)?;
-        let about = Some(Why { cause, change: change.as_deref(), is_asked: true });
+        let (change, places) = (fixed::diff_of(cause)?, candles::places(cause));
+        let about = Some(Why { cause, places: Some(&places), change: change.as_deref(), is_asked: true });
         let text = Report { cause: about, ..Report::new(finding, &evidence, known) }.markdown();
         write_atomically(&folder.join(format!("{}.md", cause.name)), text.as_bytes())?;
         let links: Vec<&str> = cause.upstream.iter().map(|link| link.url.as_str()).collect();

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::kept_tests::KeptTests;
 use super::{KnownArg, StoreArg, UsageError, candle_under_test, cases, check_release, duration, intact};
 use crate::CANDLE;
-use crate::candles::{Shared, fixed};
+use crate::candles::{self, Shared, fixed};
 use crate::causes::{KnownFailures, RootCause, Sighting, Symptom, Theme};
 use crate::console;
 use crate::device::Device;
@@ -93,13 +93,14 @@ pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
     let tell = |part: &str| eprintln!("varying    {part}");
     let ablation = ablation(&finding, limits, args.conditions, &tell)?;
     let change = cause.map(fixed::diff_of).transpose()?.flatten();
+    let places = cause.map(candles::places);
     let report = Report {
         program: made.as_ref().map(|made| (made.text.as_str(), &made.ran)).map_err(String::as_str),
         has_other_values: made.as_ref().is_ok_and(|made| made.agreement == Agreement::OtherValues),
         ablation: &ablation,
         since: since.as_deref(),
         elsewhere: elsewhere.as_deref(),
-        cause: cause.map(|cause| Why { cause, change: change.as_deref(), is_asked }),
+        cause: cause.map(|cause| Why { cause, places: places.as_deref(), change: change.as_deref(), is_asked }),
         ..Report::new(&finding, &evidence, &known)
     };
     let text = report.markdown();
@@ -119,7 +120,12 @@ fn about_theme(args: &Args, theme: &Theme, causes: &[RootCause]) -> anyhow::Resu
     let mut parts = Vec::new();
     for cause in its {
         bar(&cause.name);
-        parts.push(Part { cause, test: tests.of(cause)?, change: fixed::diff_of(cause)? });
+        parts.push(Part {
+            cause,
+            places: candles::places(cause),
+            test: tests.of(cause)?,
+            change: fixed::diff_of(cause)?,
+        });
     }
     let text = report::theme(theme, &parts);
     let folder = args.into.join(&args.name);

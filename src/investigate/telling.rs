@@ -19,8 +19,11 @@ use crate::tensor::{Tensor, Value, Values, resized};
 /// The size of a dimension that was 1, and the number of classes or rows that a bad id misses.
 const NATURAL: [usize; 2] = [2, 3];
 
+/// The most elements of a tensor that get other values.
+const FEW: usize = 12;
+
 /// Values that nothing makes equal by chance.
-const DISTINCT: [f64; 12] = [1.0, -0.5, 2.0, 0.25, -1.5, 3.0, 0.75, -2.0, 1.25, -0.25, 2.5, -1.0];
+const DISTINCT: [f64; FEW] = [1.0, -0.5, 2.0, 0.25, -1.5, 3.0, 0.75, -2.0, 1.25, -0.25, 2.5, -1.0];
 
 /// `finding` with a telling case; as it is, if nothing can be made more natural. Larger sizes may meet another bug. So the case fails in no
 /// other way, and none of `causes` explains it that does not explain the finding.
@@ -34,17 +37,12 @@ pub fn telling(finding: &Finding, causes: &[RootCause], limits: Limits) -> anyho
     let mut search = Search { executor: Executor::start(&devices, &limits.into())?, op, finding, own, causes };
     let mut case = finding.case.clone();
     for step in [weighted, classes, sizes, values] {
-        // The boldest first. Each may go on from where the last one ended.
-        for candidate in step(op, &case) {
-            if search.fails(&candidate)? {
-                case = candidate;
-                break;
-            }
-        }
+        case = search.boldest(case, step)?;
     }
     while let Some(wider) = search.wider(&case)? {
         case = wider;
     }
+    case = search.boldest(case, counted)?;
     if case == finding.case {
         return Ok(finding.clone());
     }
@@ -54,6 +52,9 @@ pub fn telling(finding: &Finding, causes: &[RootCause], limits: Limits) -> anyho
     Ok(violation
         .map_or_else(|| finding.clone(), |violation| Finding { violation, case, observations, ..finding.clone() }))
 }
+
+/// Candidates for a more natural case.
+type Step = fn(&Op, &Case) -> Vec<Case>;
 
 struct Search<'a> {
     executor: Executor,
@@ -81,19 +82,35 @@ impl Search<'_> {
         }
         let found = violations(&mut self.executor, self.op, candidate, Patience::Full)?;
         Ok(found.iter().any(|violation| self.is_it(violation))
-            && !found.iter().any(|violation| self.is_new(violation))
-            && self.explaining(candidate).is_subset(&self.explaining(&self.finding.case)))
+            && !found.iter().any(|violation| self.is_new(candidate, violation))
+            && self.explaining(candidate, &self.finding.signature).is_subset(&self.own_causes()))
     }
 
-    /// Whether the finding's case does not fail like that.
-    fn is_new(&self, violation: &Violation) -> bool {
+    /// The first candidate of `step` that fails in the same way, the boldest first; else `case`.
+    fn boldest(&mut self, case: Case, step: Step) -> anyhow::Result<Case> {
+        for candidate in step(self.op, &case) {
+            if self.fails(&candidate)? {
+                return Ok(candidate);
+            }
+        }
+        Ok(case)
+    }
+
+    /// Whether the finding's case does not fail as `candidate` does, and for another reason.
+    fn is_new(&self, candidate: &Case, violation: &Violation) -> bool {
         let signature = violation.signature(self.op.name);
         !self.own.iter().any(|own| own.is_alike(&signature))
+            && self.explaining(candidate, &signature).is_disjoint(&self.own_causes())
     }
 
-    /// The causes that explain the finding's failure if `case` shows it.
-    fn explaining(&self, case: &Case) -> BTreeSet<&str> {
-        let sighting = Sighting { case, ..Sighting::of(self.finding) };
+    /// The causes that explain the finding.
+    fn own_causes(&self) -> BTreeSet<&str> {
+        self.explaining(&self.finding.case, &self.finding.signature)
+    }
+
+    /// The causes that explain this failure of `case`.
+    fn explaining(&self, case: &Case, signature: &Signature) -> BTreeSet<&str> {
+        let sighting = Sighting { case, signature, ..Sighting::of(self.finding) };
         self.causes.iter().filter(|cause| cause.is_shown_by(&sighting)).map(|cause| cause.name.as_str()).collect()
     }
 
@@ -114,10 +131,10 @@ impl Search<'_> {
     }
 }
 
-/// A loss in which every element has its own weight.
+/// A loss in which every element has its own weight, and no second derivative.
 fn weighted(_: &Op, case: &Case) -> Vec<Case> {
-    let is_plain = case.backward == Backward::Sum;
-    is_plain.then(|| Case { backward: Backward::Weighted, ..case.clone() }).into_iter().collect()
+    let is_other = matches!(case.backward, Backward::Sum | Backward::Twice);
+    is_other.then(|| Case { backward: Backward::Weighted, ..case.clone() }).into_iter().collect()
 }
 
 /// More classes, or rows, for a bad id, which stays outside of them.
@@ -146,9 +163,19 @@ fn sizes(op: &Op, case: &Case) -> Vec<Case> {
 
 /// Values that differ, in all inputs of floats, or in one.
 fn values(_: &Op, case: &Case) -> Vec<Case> {
+    everywhere_or_once(case, distinct)
+}
+
+/// Numbers that a person would type, in all inputs of floats, or in one.
+fn counted(_: &Op, case: &Case) -> Vec<Case> {
+    everywhere_or_once(case, counting)
+}
+
+/// `case` with the changed form of all its inputs, or of one.
+fn everywhere_or_once(case: &Case, changed: fn(Tensor) -> Tensor) -> Vec<Case> {
     let mut all = case.clone();
-    all.inputs.values_mut().for_each(|tensor| *tensor = distinct(tensor.clone()));
-    let one = |(name, tensor): (&String, &Tensor)| case.clone().input(name, distinct(tensor.clone()));
+    all.inputs.values_mut().for_each(|tensor| *tensor = changed(tensor.clone()));
+    let one = |(name, tensor): (&String, &Tensor)| case.clone().input(name, changed(tensor.clone()));
     let each = case.inputs.iter().map(one).collect::<Vec<_>>();
     let candidates = std::iter::once(all).chain(each).map(|mut candidate| {
         candidate.repair_shared();
@@ -157,9 +184,19 @@ fn values(_: &Op, case: &Case) -> Vec<Case> {
     candidates.filter(|candidate| candidate != case).collect()
 }
 
+/// The tensor with the values 1, 2, 3 …, if it has few, and floats.
+fn counting(tensor: Tensor) -> Tensor {
+    let Some(count) = tensor.stored().filter(|count| (1..=FEW).contains(count)) else { return tensor };
+    if !tensor.dtype.is_float() {
+        return tensor;
+    }
+    let values = (1..=count).map(|number| Value::of(tensor.dtype, number as f64)).collect();
+    Tensor { values: Values::List(values), ..tensor }
+}
+
 /// The tensor with values that differ, if it has few, and floats, of which all but zeros are the same.
 fn distinct(tensor: Tensor) -> Tensor {
-    let Some(count) = tensor.stored().filter(|count| (2..=DISTINCT.len()).contains(count)) else { return tensor };
+    let Some(count) = tensor.stored().filter(|count| (2..=FEW).contains(count)) else { return tensor };
     let now = tensor.values.to_vec(count);
     let mut others = now.iter().filter(|value| value.as_f64() != 0.0);
     let first = others.next();

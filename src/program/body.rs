@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{rust, templates};
 use crate::case::{Backward, Case, weight};
 use crate::device::Device;
-use crate::ops::Op;
 use crate::ops::sequence::{self, Step};
-use crate::tensor::Tensor;
+use crate::ops::{Contract, Op};
+use crate::tensor::{DType, Tensor, Value, product};
 
 /// The inputs and calls of a case, line by line.
 pub struct Body {
@@ -22,6 +22,8 @@ pub struct Body {
     thread: usize,
     /// The input of that step that flows into it.
     flowing: Option<&'static str>,
+    /// The promised output of the last call, if it is one tensor.
+    output: Option<(DType, Vec<usize>)>,
 }
 
 /// What the lines of a call bind.
@@ -47,6 +49,10 @@ impl Body {
             first_call: usize::MAX,
             thread: 0,
             flowing: None,
+            output: match op.contract(case) {
+                Contract::Accepts { outputs, .. } if outputs.len() == 1 => outputs.into_iter().next(),
+                _ => None,
+            },
         };
         let threads: BTreeSet<_> = case.threads.iter().filter(|&&thread| thread > 0).collect();
         body.lines.extend(threads.into_iter().map(|thread| {
@@ -164,7 +170,13 @@ impl Body {
     }
 
     /// Starts the backward pass from the sum of all outputs, weighted or not: `grads` holds the gradients.
-    pub fn start_backward(&mut self, backward: Backward) {
+    pub fn start_backward(&mut self, backward: Backward) -> Result<(), String> {
+        if self.bound == Bound::One
+            && let Some(loss) = self.short_loss(backward)?
+        {
+            self.lines.push(format!("let grads = {loss}.backward()?;"));
+            return Ok(());
+        }
         let weighted = matches!(backward, Backward::Weighted | Backward::Twice);
         if weighted {
             let weights: Vec<String> = (0..7).map(|index| format!("{:?}", weight(index))).collect();
@@ -187,6 +199,26 @@ impl Body {
             self.lines.push(format!("let total = {};", sum("output")));
         }
         self.lines.push("let grads = total.backward()?;".to_string());
+        Ok(())
+    }
+
+    /// The loss as one expression, if the output is small enough to list its weights. They go to a line of their own.
+    fn short_loss(&mut self, backward: Backward) -> Result<Option<String>, String> {
+        const LISTED: usize = 8;
+        let size = self.output.as_ref().and_then(|(_, shape)| product(shape));
+        match (backward, &self.output, size) {
+            // The weight of the first element is 1.
+            (Backward::Sum | Backward::Weighted, _, Some(1)) => Ok(Some("output".to_string())),
+            (Backward::Sum, ..) => Ok(Some("output.sum_all()?".to_string())),
+            (Backward::Weighted, Some((dtype, shape)), Some(size @ 2..=LISTED)) => {
+                let values = (0..size).map(|index| Value::of(*dtype, weight(index))).collect();
+                let weights = Tensor::new(*dtype, shape.clone(), values);
+                let made = rust::buffer("weights", &weights, "&device", &mut self.lines)?;
+                self.lines.push(format!("let weights = {made};"));
+                Ok(Some("(&output * weights)?.sum_all()?".to_string()))
+            }
+            _ => Ok(None),
+        }
     }
 
     /// All lines, after the one that opens the device, indented by four spaces.

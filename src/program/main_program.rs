@@ -8,7 +8,7 @@ use crate::device::Device;
 use crate::tensor::DType;
 
 /// The program that prints the outputs of `body`, and its gradients.
-pub fn main_program(body: Body, backward: Backward, options: &ProgramOptions) -> String {
+pub fn main_program(body: Body, backward: Backward, options: &ProgramOptions) -> Result<String, String> {
     let mut main = Main(body);
     if options.outputs.is_empty() && options.device != Device::Cpu {
         // Printing would hide a pending error: candle prints a tensor that it cannot read without its values.
@@ -18,11 +18,11 @@ pub fn main_program(body: Body, backward: Backward, options: &ProgramOptions) ->
         main.outputs(options.outputs);
     }
     if !main.0.vars.is_empty() {
-        main.gradients(backward);
+        main.gradients(backward)?;
     }
     let comments: String = options.comments.iter().map(|line| ["// ", line, "\n"].concat()).collect();
     let uses = main.0.uses(&["Device", "Result", "Tensor"]);
-    format!("{comments}{uses}\nfn main() -> Result<()> {{\n{}    Ok(())\n}}\n", main.0.indented())
+    Ok(format!("{comments}{uses}\nfn main() -> Result<()> {{\n{}    Ok(())\n}}\n", main.0.indented()))
 }
 
 struct Main(Body);
@@ -50,8 +50,8 @@ impl Main {
         }
     }
 
-    fn gradients(&mut self, backward: Backward) {
-        self.0.start_backward(backward);
+    fn gradients(&mut self, backward: Backward) -> Result<(), String> {
+        self.0.start_backward(backward)?;
         let print = |of: &str| -> Vec<String> {
             let matched = |(var, name): &(String, String)| {
                 format!(
@@ -69,6 +69,7 @@ impl Main {
             self.push(format!("if let Some(first) = {first} {{\n    let grads = weighted_sum(first)?.backward()?;"));
             self.push(format!("    {}\n}}", second.join("\n").replace('\n', "\n    ")));
         }
+        Ok(())
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::body::{Body, Bound};
 use super::rust;
+use super::test_file::test_file;
 use crate::case::{Backward, Case};
 use crate::device::Device;
 use crate::ops::{Contract, Law, Rule, invariants};
@@ -12,6 +13,9 @@ use crate::tensor::{DType, Tensor, Value};
 /// The most elements that a test lists; of a larger tensor, only elements that are wrong today.
 const LISTED: usize = 16;
 
+/// The digits after the point to which candle's own tests round.
+const DIGITS: i32 = 4;
+
 /// A tolerance that is too small to matter.
 const TINY: f64 = 1e-30;
 
@@ -20,6 +24,8 @@ const TINY: f64 = 1e-30;
 pub struct Test {
     /// The package whose tests can have it: `candle-core` or `candle-nn`.
     pub package: &'static str,
+    /// The file of candle's own tests that it belongs to, in candle's repository.
+    pub file: String,
     /// The name of its function.
     pub name: String,
     /// The items that it uses.
@@ -31,16 +37,16 @@ pub struct Test {
 }
 
 impl Test {
-    fn new(name: String, body: &Body, only: Option<Device>) -> Self {
+    fn new(name: String, body: &Body, only: Option<Device>, file: impl Fn(&str) -> String) -> Self {
         let all = ["Device", "Result", "Tensor", "test_device"];
         let uses = body.uses(if only.is_some() { &all[..3] } else { &all });
         let function = format!("fn {name}(device: &Device) -> Result<()> {{\n{}    Ok(())\n}}\n", body.borrowing());
         if !format!("{uses}{function}").contains("candle_nn") {
-            return Self { package: "candle-core", name, uses, function, only };
+            return Self { package: "candle-core", file: file("candle-core"), name, uses, function, only };
         }
         // candle-nn has candle-core under this name.
         let [uses, function] = [uses, function].map(|text| text.replace("candle_core", "candle"));
-        Self { package: "candle-nn", name, uses, function, only }
+        Self { package: "candle-nn", file: file("candle-nn"), name, uses, function, only }
     }
 
     /// All that a file of tests needs for it.
@@ -65,7 +71,12 @@ impl Test {
 /// The test of the promise that `oracle` judges, given the observation `seen`. An `Err` says why there is none.
 pub fn test(evidence: &Evidence, seen: &Observation, oracle: OracleName) -> Result<Test, String> {
     let in_backward = phase(&seen.outcome) == Some(Phase::Backward);
-    let backward = if oracle == OracleName::Gradient || in_backward { evidence.case.backward } else { Backward::None };
+    let backward = match evidence.case.backward {
+        _ if oracle != OracleName::Gradient && !in_backward => Backward::None,
+        // A test asserts first derivatives.
+        Backward::Twice => Backward::Weighted,
+        asked => asked,
+    };
     let mut test = Promised(Body::new(evidence.op, evidence.case, backward, seen.device)?);
     if test.0.bound == Bound::Nothing && matches!(seen.outcome, Outcome::Returned(_)) {
         return Err("a random value has no expected value".to_string());
@@ -86,13 +97,14 @@ pub fn test(evidence: &Evidence, seen: &Observation, oracle: OracleName) -> Resu
         (Contract::Accepts { refusal, .. }, outcome) if [OracleName::Contract, OracleName::Fault].contains(&oracle) => {
             // A fix of something worse may return an `Err` where that is promised, too.
             let is_worse = !matches!(outcome, Outcome::Rejected(_));
-            if refusal.is_some() && is_worse && backward.is_none() { test.survives() } else { test.accepts(backward) }
+            if refusal.is_some() && is_worse && backward.is_none() { test.survives() } else { test.accepts(backward)? }
         }
         (Contract::Accepts { .. }, _) => return Err("nothing was returned".to_string()),
     };
     let call = evidence.op.name.rsplit('.').next().unwrap_or(evidence.op.name);
     let only = (!is_alike_everywhere(evidence, backward)?).then_some(seen.device);
-    Ok(Test::new(format!("{call}_{promise}"), &test.0, only))
+    let file = |package: &str| test_file(package, evidence.op, oracle);
+    Ok(Test::new(format!("{call}_{promise}"), &test.0, only, file))
 }
 
 /// True if the calls have the same text on each device: they move no input to another one.
@@ -151,9 +163,9 @@ impl Promised {
         "returns".to_string()
     }
 
-    fn accepts(&mut self, backward: Backward) -> String {
+    fn accepts(&mut self, backward: Backward) -> Result<String, String> {
         if !self.0.vars.is_empty() {
-            self.0.start_backward(backward);
+            self.0.start_backward(backward)?;
             self.has_gradients();
         } else if self.0.bound == Bound::Several
             && let Some(line) = self.0.lines.iter_mut().rfind(|line| line.starts_with("let outputs = "))
@@ -164,7 +176,7 @@ impl Promised {
             *line = line.replacen("let output = ", "", 1);
         }
         self.synchronize();
-        "accepts_valid_arguments".to_string()
+        Ok("accepts_valid_arguments".to_string())
     }
 
     /// Asserts that there is a gradient of each input that has one.
@@ -243,13 +255,13 @@ impl Promised {
         let store = match &returned.backward {
             Gradients::NotAsked => return Err("the case asks for no gradient".to_string()),
             Gradients::Rejected(_) => {
-                self.0.start_backward(backward);
+                self.0.start_backward(backward)?;
                 self.has_gradients();
                 return Ok("has_a_backward_pass".to_string());
             }
             Gradients::Returned(store) => store,
         };
-        self.0.start_backward(backward);
+        self.0.start_backward(backward)?;
         let vars = self.0.vars.clone();
         let var = |name: &String| vars.iter().find(|(_, of)| of == name).map(|(var, _)| var);
         for name in &store.missing {
@@ -287,10 +299,13 @@ impl Promised {
             other => ("", rust::type_name(other)),
         };
         let all = format!("{of}.flatten_all()?{cast}.to_vec1::<{typed}>()?");
-        let is_exact = |one: &&Expectation| one.within == 0.0 && one.value.is_finite();
-        if expected.len() == got.floats().len()
-            && expected.iter().enumerate().all(|(place, one)| is_exact(one) && position(one.position) == place)
-        {
+        let values = got.floats();
+        let are_all = expected.len() == values.len()
+            && expected.iter().enumerate().all(|(place, one)| position(one.position) == place);
+        let is_plain_zero =
+            |one: &&Expectation| one.value == 0.0 && one.within <= TINY && (!one.kept || values[one.position] == 0.0);
+        let is_exact = |one: &&Expectation| one.within == 0.0 && one.value.is_finite() || is_plain_zero(one);
+        if are_all && expected.iter().all(is_exact) {
             let literal = |one: &&Expectation| match typed {
                 "f32" => format!("{:?}", one.value as f32),
                 "f64" => format!("{:?}", one.value),
@@ -299,9 +314,18 @@ impl Promised {
             let literals: Vec<String> = expected.iter().map(literal).collect();
             return self.push(format!("assert_eq!({all}, [{}]);", literals.join(", ")));
         }
+        if are_all
+            && typed == "f32"
+            && let Some(rounded) = rounded(expected, &values)
+        {
+            let flat = format!("{of}.flatten_all()?{cast}");
+            return self.push(format!(
+                "assert_eq!(candle_core::test_utils::to_vec1_round(&{flat}, {DIGITS})?, [{}]);",
+                rounded.join(", ")
+            ));
+        }
         self.push(format!("let values = {all};"));
         let number = |value| rust::number(Value::Float(value));
-        let values = got.floats();
         // A tolerance far below every actual error would only distract.
         let is_near = |one: &&Expectation| !one.kept && (values[one.position] - one.value).abs() < 1e10 * TINY;
         let least = if expected.iter().any(is_near) { 0.0 } else { TINY };
@@ -340,6 +364,22 @@ fn listed(expected: &[Expectation], all: usize) -> Vec<&Expectation> {
         return expected.iter().collect();
     }
     expected.iter().filter(|expected| !expected.kept).take(LISTED).collect()
+}
+
+/// The expected values in [`DIGITS`] digits, as candle's tests compare: if all that is near enough rounds to them, and some wrong one of the
+/// values `got` does not.
+fn rounded(expected: &[&Expectation], got: &[f64]) -> Option<Vec<String>> {
+    const LARGEST: f64 = 1000.0;
+    let unit = 10_f64.powi(DIGITS);
+    let round = |value: f64| (value * unit).round() / unit;
+    let is_settled = |one: &&Expectation| {
+        let (value, within) = (one.value, one.within.max(1e-6));
+        value.abs() < LARGEST && round(value - within) == round(value) && round(value + within) == round(value)
+    };
+    let is_seen = |one: &&Expectation| !one.kept && round(got[one.position]) != round(one.value);
+    let is_enough = expected.iter().all(|one| is_settled(one)) && expected.iter().any(is_seen);
+    // Without the sign of a zero.
+    is_enough.then(|| expected.iter().map(|one| format!("{:?}", round(one.value) as f32 + 0.0)).collect())
 }
 
 /// A tolerance in four digits, rounded up: minimized cases are only just outside it.

@@ -49,7 +49,12 @@ pub struct Report<'a> {
 impl<'a> Report<'a> {
     /// The report of `finding` without what takes a while: a program, an ablation and a bisection.
     pub fn new(finding: &'a Finding, evidence: &'a Evidence, known: &'a KnownFailures) -> Self {
-        let cause = known.cause_of(&Sighting::of(finding)).map(|cause| Why { cause, change: None, is_asked: false });
+        let cause = known.cause_of(&Sighting::of(finding)).map(|cause| Why {
+            cause,
+            places: None,
+            change: None,
+            is_asked: false,
+        });
         let program = Err("`snuffer report` turns it into a program");
         Self {
             finding,
@@ -115,7 +120,7 @@ impl<'a> Report<'a> {
         }
         let seen = finding.observations.iter().find(|seen| seen.device == finding.violation.device);
         if let Some(test) = seen.and_then(|seen| test(evidence, seen, finding.violation.oracle).ok()) {
-            let title = format!("A test for {}/tests that fails until this is fixed", test.package);
+            let title = format!("A test for {} that fails until this is fixed", test.file);
             text += &folded(&title, "rust", &test.text());
         }
         if let Ok(torch) = torch(evidence.op, &finding.case) {
@@ -237,6 +242,9 @@ impl<'a> Report<'a> {
         }
         if !matches!(reproduction.unchecked, Unchecked::NotRun(_)) {
             text += &format!("- without debug assertions and overflow checks: {}\n", reproduction.unchecked);
+        }
+        if own::brought().is_none() {
+            text += "- Metal: not tried\n";
         }
         if finding.observations.iter().any(|seen| matches!(seen.device, Device::Sim(_))) {
             text += "- \"CUDA, simulated\" executes the PTX of candle's own kernels on the CPU and checks every access; this was \

@@ -15,6 +15,8 @@ use crate::program::Test;
 pub struct Part<'a> {
     /// The cause.
     pub cause: &'a RootCause,
+    /// Where it is, in Markdown.
+    pub places: String,
     /// A test that fails because of it.
     pub test: Option<Test>,
     /// The change of candle that fixes it, as a unified diff.
@@ -47,7 +49,7 @@ pub fn theme(theme: &Theme, parts: &[Part]) -> String {
 }
 
 /// The changes that a cause has: here, and in pull requests.
-fn of_change(Part { cause, test, change }: &Part) -> String {
+fn of_change(Part { cause, test, change, .. }: &Part) -> String {
     let here = match (change, test) {
         (None, _) => None,
         (Some(_), _) if !cause.is_proven() => Some("below, not tried".to_string()),
@@ -84,9 +86,8 @@ fn changes(parts: &[Part]) -> String {
     text + "\n"
 }
 
-fn section(number: usize, Part { cause, test, change }: &Part) -> String {
-    let mut text =
-        format!("\n## {number}. {}\n\n{}\n\nIn {}.\n", inline(&cause.title), cause.explanation.trim(), cause.places());
+fn section(number: usize, Part { cause, places, test, change }: &Part) -> String {
+    let mut text = format!("\n## {number}. {}\n\n{}\n\nIn {places}.\n", inline(&cause.title), cause.explanation.trim());
     let mut line = |label: &str, said: &str| {
         let _ = write!(text, "\n{label} {}\n", said.trim());
     };
@@ -97,7 +98,7 @@ fn section(number: usize, Part { cause, test, change }: &Part) -> String {
         line("See also", &format!("{}.", links.join(", ")));
     }
     if let Some(test) = test {
-        text += &folded(&format!("A test for {}/tests", test.package), "rust", &test.text());
+        text += &folded(&format!("A test for {}", test.file), "rust", &test.text());
     }
     if let Some(change) = change {
         text += &folded("A change that fixes it", "diff", change);

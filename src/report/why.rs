@@ -11,6 +11,8 @@ use crate::causes::{Hit, RootCause, some_of};
 pub struct Why<'a> {
     /// The cause.
     pub cause: &'a RootCause,
+    /// Where it is, in Markdown; as the cause says it, if there are no links.
+    pub places: Option<&'a str>,
     /// The change of candle that fixes it, as a unified diff.
     pub change: Option<&'a str>,
     /// True if the report is about the cause, of which the finding is an example.
@@ -22,7 +24,8 @@ impl Why<'_> {
     pub(super) fn explanation(self) -> String {
         let cause = self.cause;
         let since = cause.since.as_ref().map_or_else(String::new, |since| format!(" Since candle {since}."));
-        format!("\n\n{}\n\nIn {}.{since}", cause.explanation.trim(), cause.places())
+        let places = self.places.map_or_else(|| cause.places(), ToString::to_string);
+        format!("\n\n{}\n\nIn {places}.{since}", cause.explanation.trim())
     }
 
     /// What PyTorch does, who runs into it, the way around it, and the change that fixes it, with its proof.
