@@ -561,6 +561,7 @@ NOT_ON_THE_CPU = {
     "cuda-kernels-assert-where-an-id-is-out-of-range",
     "cuda-kernels-compute-f64-in-f32",
     "cuda-lacks-kernels-for-dtypes-that-the-cpu-has",
+    "cuda-nothing-orders-the-work-of-two-threads-on-one",
     "cumsum-multiplies-by-a-matrix-of-ones",
     "interpolate1d-has-no-cuda-kernel",
     "moe-gemm-gguf-does-not-notice-launches-that-fail",
