@@ -97,8 +97,8 @@ pub static FLASH_ATTN: Op = Op {
     promise: "candle-nn/src/attention/cpu_flash/mod.rs:45-65 (shapes, scale, mask, ALiBi, soft-capping, one function for \
               any batch), causal.rs:640-660 (a query attends to the keys up to its own position plus kv_offset), \
               varlen.rs:364 (the result has the dtype of q); explicit masks and soft-capping are for one element \
-              (mod.rs:10); torch.nn.functional.scaled_dot_product_attention; llama.cpp `ggml_flash_attn_ext`, which has \
-              max_bias and the cap, each 0 for none",
+              (mod.rs:10); torch.nn.functional.scaled_dot_product_attention; flash-attention's `alibi_slopes` (without a \
+              mask, a bias of -slope * |i + seqlen_k - seqlen_q - j|) and `softcap`, 0 for none",
 };
 
 fn generate(draw: &mut Draw) -> arbitrary::Result<Case> {
