@@ -49,5 +49,7 @@ fn link(cause: &RootCause, place: &str) -> Option<String> {
         (first, last) if first == last => format!("L{first}"),
         (first, last) => format!("L{first}-L{last}"),
     };
-    Some(format!("[`{place}`](https://github.com/huggingface/candle/blob/{sha1}/{file}#{lines})"))
+    let name = function.rsplit("::").next().unwrap_or(function);
+    let short = file.split_once("/src/").map_or(file, |(_, inside)| inside);
+    Some(format!("[`{name}` in {short}](https://github.com/huggingface/candle/blob/{sha1}/{file}#{lines})"))
 }

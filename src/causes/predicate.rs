@@ -51,8 +51,8 @@ impl Pattern {
     }
 
     /// True if it matches the name of a failure.
-    fn fits(&self, signature: &Signature) -> bool {
-        glob_match(&self.0, signature.slug())
+    pub fn fits(&self, failure: &str) -> bool {
+        glob_match(&self.0, failure)
     }
 }
 
@@ -105,7 +105,7 @@ impl Predicate {
     /// True if it holds for `sighting`.
     pub fn holds(&self, sighting: &Sighting) -> bool {
         let Sighting { signature, case, devices, .. } = sighting;
-        if !self.name.fits(signature) {
+        if !self.name.fits(&signature.slug()) {
             return false;
         }
         let Some(op) = ops::find(&signature.op) else { return false };
@@ -120,7 +120,7 @@ impl Predicate {
     /// True if the name matches and the conditions on inputs, params and sizes hold; `None` if the name does not match.
     pub fn fits_case(&self, sighting: &Sighting) -> Option<bool> {
         let Sighting { signature, case, .. } = sighting;
-        let is_named = self.name.fits(signature);
+        let is_named = self.name.fits(&signature.slug());
         is_named.then(|| ops::find(&signature.op).is_some_and(|op| self.is_of(op, case)))
     }
 

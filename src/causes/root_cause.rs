@@ -59,6 +59,9 @@ pub struct RootCause {
     /// PyTorch's behaviour.
     #[serde(default)]
     pub pytorch: Option<String>,
+    /// The right behaviour instead, and on whose word, in a sentence.
+    #[serde(default)]
+    pub expected: Option<String>,
     /// A way around it until it is fixed.
     #[serde(default)]
     pub workaround: Option<String>,
@@ -253,13 +256,19 @@ impl RootCause {
     }
 
     /// True if the failure of this name passes with its fix.
+    /// How many failures pass with its fix that one of its predicates names. Others pass besides.
+    pub fn passing(&self) -> usize {
+        let is_own = |failure: &&String| self.shown_by.iter().any(|predicate| predicate.name.fits(failure));
+        self.proof.as_ref().map_or(0, |proof| proof.fixes.iter().filter(is_own).count())
+    }
+
     fn fixes(&self, failure: &str) -> bool {
         self.proof.as_ref().is_some_and(|proof| proof.fixes.contains(failure))
     }
 }
 
-/// The cause of `sighting`. Prefers causes whose proven fix makes this failure pass: the first of them with a matching predicate, else the
-/// first. Otherwise it is the first cause with a matching predicate. Causes that are already fixed in this candle are ignored.
+/// The cause of `sighting`: the first with a matching predicate, of those whose proven fix makes this failure pass, or else of all. If no
+/// predicate matches, it is the first whose fix makes it pass. Causes that are already fixed in this candle are ignored.
 pub fn cause_of<'a>(causes: &'a [RootCause], sighting: &Sighting) -> Option<&'a RootCause> {
     let failure = sighting.signature.slug();
     let is_fixed =
@@ -272,10 +281,7 @@ pub fn cause_of<'a>(causes: &'a [RootCause], sighting: &Sighting) -> Option<&'a 
     };
     let passes_with_fix = |cause: &&RootCause| cause.fixes(&failure) && !is_of_another(cause);
     let proven: Vec<&RootCause> = open.iter().copied().filter(passes_with_fix).collect();
-    match proven.first() {
-        Some(first) => shown(proven.iter().copied(), sighting).or(Some(first)),
-        None => shown(open, sighting),
-    }
+    shown(proven.iter().copied(), sighting).or_else(|| shown(open, sighting)).or(proven.first().copied())
 }
 
 /// The first of `causes` of which a predicate says that it is the cause of `sighting`.

@@ -38,9 +38,8 @@ impl fmt::Display for Since {
         let Self { release, before, is_lacking, device, .. } = self;
         match before {
             None => write!(f, "{release} or earlier (tried on {device})"),
-            Some(before) if *is_lacking => {
-                write!(f, "{release} or earlier (tried on {device}; the program does not compile with {before})")
-            }
+            // Older releases were not tried: they lack a function of the op, or a dtype.
+            Some(_) if *is_lacking => write!(f, "{release} or earlier (tried on {device})"),
             Some(before) => write!(f, "{release} (tried on {device}; {before} does not show it)"),
         }
     }

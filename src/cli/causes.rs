@@ -181,6 +181,7 @@ fn show<'a>(cause: &RootCause, its: impl Iterator<Item = (&'static str, &'a str)
     cause.since.iter().for_each(|release| line("since", &release.to_string()));
     cause.upstream.iter().for_each(|Link { url, kind, title }| line("upstream", &format!("{url} {kind}: {title}")));
     cause.pytorch.iter().for_each(|text| line("PyTorch", text));
+    cause.expected.iter().for_each(|text| line("expected", text));
     cause.workaround.iter().for_each(|text| line("workaround", text));
     if !cause.models.is_empty() {
         line("called by", &some_of(&cause.models));

@@ -15,7 +15,7 @@ use crate::examine::{Patience, examine};
 use crate::exec::{Executor, Limits, Ran, WorkerSpec, environment, reproduction};
 use crate::exit_code::Exit;
 use crate::investigate::{RELEASES, Releases, TriedRelease, ablation, bisect, telling};
-use crate::ops::{Op, own};
+use crate::ops::{self, Contract, Op, own};
 use crate::oracle::{Evidence, Need, OracleName, Rank};
 use crate::outcome::{Observation, Outcome};
 use crate::program::{Agreement, Candle, ProgramOptions, agreement, manifest, outputs, program};
@@ -189,7 +189,8 @@ fn chosen<'a>(args: &Args, known: &'a KnownFailures, store: &StoreArg, exit: &mu
 }
 
 /// How well `finding` shows `cause`, the best first: a plain case that is off by a rounding convinces nobody, an infinity looks like an
-/// overflow, and a symptom or a call that the title does not name needs an explanation.
+/// overflow, a symptom or a call that the title does not name needs an explanation, and arguments without a specified result invite a
+/// dispute about them.
 fn persuasion(cause: &RootCause, finding: &Finding) -> impl Ord + use<> {
     let is_of_gradients = finding.signature.oracle == OracleName::Gradient;
     let has_other_symptom = is_of_gradients != matches!(cause.symptom, Symptom::WrongGradient | Symptom::NoGradient);
@@ -200,7 +201,9 @@ fn persuasion(cause: &RootCause, finding: &Finding) -> impl Ord + use<> {
     let looks_like_overflow = cause.symptom != Symptom::NotFinite && finding.observations.iter().any(returns);
     let is_layer = finding.case.op.starts_with("layer.");
     let rounds = finding.signature.needs(Need::Rounding);
-    (rounds, looks_like_overflow, has_other_symptom, !cause.names(&finding.case.op), is_layer)
+    let is_open =
+        ops::find(&finding.case.op).is_some_and(|op| matches!(op.contract(&finding.case), Contract::Unspecified(_)));
+    (is_open, rounds, looks_like_overflow, has_other_symptom, !cause.names(&finding.case.op), is_layer)
 }
 
 /// The release of candle since which the finding fails on the CPU, if it does.

@@ -1,9 +1,8 @@
-//! Which parts of a finding matter: varies each part of its minimized case and runs the case again. What belongs together
-//! varies together: a label with its number of classes, an id with the dimension that it indexes.
+//! Which parts of a finding matter: varies each part of its minimized case and runs the case again. Only what bounds the failure is
+//! said. A label varies together with its number of classes, an id with the dimension that it indexes.
 
 mod work;
 
-use std::collections::BTreeSet;
 use std::mem::discriminant;
 use std::time::{Duration, Instant};
 
@@ -13,9 +12,9 @@ use crate::examine::{BadId, Patience, violations};
 use crate::exec::{Executor, Limits};
 use crate::generate::{Draw, random, with_sizes};
 use crate::ops::{self, Contract, Op};
-use crate::oracle::{OracleName, Signature};
+use crate::oracle::{OracleName, Rank, Signature, Violation};
 use crate::store::Finding;
-use crate::tensor::{DType, Tensor, Value, Values, cast, resized};
+use crate::tensor::{DType, Tensor, Value, cast};
 use work::is_affordable;
 pub use work::takes_long;
 
@@ -43,6 +42,14 @@ pub fn ablation(
     if variation.how(case)? != How::Fails {
         return Ok(Vec::new());
     }
+    if matches!(op.contract(case), Contract::Unspecified(_)) {
+        // Nothing is promised of most variants either.
+        return Ok(Vec::new());
+    }
+    if finding.signature.rank() == Rank::Cost {
+        tell("growth");
+        return variation.growth();
+    }
     let bad_id = BadId::find(op, case);
     tell("dtypes");
     let mut lines = vec![variation.dtypes(finding.violation.device)?];
@@ -50,8 +57,6 @@ pub fn ablation(
         tell("ids");
         lines.extend(variation.ids(bad_id)?);
     }
-    tell("sizes");
-    lines.push(variation.sizes(bad_id.as_ref())?);
     tell("values");
     lines.extend(variation.all_values(bad_id.as_ref())?.into_iter().map(Some));
     for (name, place, value) in case.numbers() {
@@ -95,6 +100,24 @@ impl Variation<'_> {
         })
     }
 
+    /// The cost at the largest size of the case, and with it doubled and doubled again: a line for each.
+    fn growth(&mut self) -> anyhow::Result<Vec<String>> {
+        let (case, own) = (&self.finding.case, self.finding.signature.on_one_device());
+        let sizes = case.inputs.values().flat_map(|tensor| &tensor.shape);
+        let Some(&largest) = sizes.max() else { return Ok(Vec::new()) };
+        let mut lines = vec![format!("size {largest}: {}", self.finding.violation.detail)];
+        for size in [2, 4].map(|times| largest.saturating_mul(times)) {
+            let larger = with_sizes(case, &[(largest, size)]);
+            if !is_affordable(case, largest, size) || takes_long(self.op, &larger) || Instant::now() >= self.until {
+                break;
+            }
+            let found = violations(&mut self.executor, self.op, &larger, Patience::Full)?;
+            let is_it = |violation: &&Violation| own.is_alike(&violation.signature(self.op.name));
+            lines.extend(found.iter().find(is_it).map(|violation| format!("size {size}: {}", violation.detail)));
+        }
+        Ok(lines)
+    }
+
     /// Which of the dtypes that candle supports on the device fail in the same way, as dtypes of the main input.
     fn dtypes(&mut self, device: Device) -> anyhow::Result<Option<String>> {
         let case = &self.finding.case;
@@ -116,15 +139,9 @@ impl Variation<'_> {
             variants.push((dtype.name(), variant));
         }
         let tried = self.tried(variants)?;
-        Ok(match (tried.all(), tried.fail.as_slice()) {
-            (Some(all), [_, _, ..]) => Some(format!("any dtype ({all})")),
-            (_, []) => None,
-            (_, fail) if !tried.pass.is_empty() => {
-                Some(format!("dtype {}; not {}{}", joined(fail), joined(&tried.pass), tried.others()))
-            }
-            (_, fail) if !tried.otherwise.is_empty() => Some(format!("dtype {}{}", joined(fail), tried.others())),
-            _ => None,
-        })
+        let (fail, pass) = (&tried.fail, &tried.pass);
+        let bounds = !fail.is_empty() && !pass.is_empty();
+        Ok(bounds.then(|| format!("dtype {}; not {}{}", joined(fail), joined(pass), tried.others())))
     }
 
     /// Whether a bad id fails with other sizes of the dimension that it indexes, and further outside of it.
@@ -151,47 +168,6 @@ impl Variation<'_> {
                 None => further.line(&format!("{noun}s further outside")),
             },
         ])
-    }
-
-    /// Whether other sizes fail, too. Replaces each size of the case everywhere at once, apart from the dimension that a bad id
-    /// indexes.
-    fn sizes(&mut self, bad_id: Option<&BadId>) -> anyhow::Result<Option<String>> {
-        let case = &self.finding.case;
-        let is_indexed = |name: &str, dim: usize| bad_id.is_some_and(|bad| bad.of == name && bad.dim == dim);
-        let free = |(name, tensor): (&String, &Tensor)| {
-            let sizes = tensor.shape.iter().enumerate().filter(|(dim, _)| !is_indexed(name, *dim));
-            sizes.map(|(_, &size)| size).collect::<Vec<_>>()
-        };
-        let sizes: BTreeSet<usize> = case.inputs.iter().flat_map(free).collect();
-        let mut lines = Vec::new();
-        for size in sizes {
-            let others = SIZES.into_iter().filter(|&other| other != size && is_affordable(case, size, other));
-            let variants = others.map(|other| (other, self.with_size(size, other, bad_id))).collect();
-            lines.extend(self.tried(variants)?.line(&format!("size {size}, wherever it occurs")));
-        }
-        Ok((!lines.is_empty()).then(|| lines.join("; ")))
-    }
-
-    /// The case with `other` in place of `size`, apart from the dimension that a bad id indexes. The ids of a valid call stay inside.
-    fn with_size(&self, size: usize, other: usize, bad_id: Option<&BadId>) -> Case {
-        let case = &self.finding.case;
-        let mut variant = with_sizes(case, &[(size, other)]);
-        if let Some(bad) = bad_id
-            && let Some(table) = variant.inputs.get_mut(&bad.of)
-        {
-            let mut shape = table.shape.clone();
-            shape[bad.dim] = bad.size;
-            *table = resized(table, shape);
-        }
-        let accepted = |case: &Case| matches!(self.op.contract(case), Contract::Accepts { .. });
-        if accepted(case) && !accepted(&variant) {
-            for ids in variant.inputs.values_mut().filter(|tensor| !tensor.dtype.is_float()) {
-                let inside = |id: Value| Value::Int(id.as_i64().min(other as i64 - 1));
-                let stored = ids.values.to_vec(ids.stored().unwrap_or(0));
-                ids.values = Values::List(stored.into_iter().map(inside).collect());
-            }
-        }
-        variant
     }
 
     /// Whether as much is promised of `variant` as of the case. What another call does says nothing about this one.
@@ -225,24 +201,15 @@ impl Variation<'_> {
         Ok(tried)
     }
 
-    /// Whether the values of inputs matter: a line for each that does, and one for all others. Ids are varied elsewhere.
+    /// A line for each input whose values matter. Ids are varied elsewhere.
     fn all_values(&mut self, bad_id: Option<&BadId>) -> anyhow::Result<Vec<String>> {
-        let (mut lines, mut any) = (Vec::new(), Vec::new());
+        let mut lines = Vec::new();
         let inputs = self.finding.case.inputs.iter();
         for (name, tensor) in inputs.filter(|(name, _)| bad_id.is_none_or(|bad| bad.input != **name)) {
-            let tried = self.values(name, tensor)?;
-            match (tried.fail.len(), tried.pass.len()) {
-                _ if !tried.otherwise.is_empty() => {}
-                (0, 0) => {}
-                (_, 0) => any.push(format!("`{name}`")),
-                (0, all) => lines.push(format!("the values of `{name}` matter: none of {all} random tensors fail")),
-                (fail, pass) => {
-                    lines.push(format!("the values of `{name}`: {fail} of {} random tensors fail", fail + pass));
-                }
+            let Tried { fail, pass, otherwise } = self.values(name, tensor)?;
+            if fail.is_empty() && otherwise.is_empty() && !pass.is_empty() {
+                lines.push(format!("the values of `{name}` matter: none of {} random tensors fail", pass.len()));
             }
-        }
-        if !any.is_empty() {
-            lines.insert(0, format!("any values of {} (random values fail)", any.join(", ")));
         }
         Ok(lines)
     }
@@ -320,13 +287,12 @@ impl<T: ToString> Tried<T> {
         }
     }
 
-    /// What was found out about `what`; `None` if nothing could be compared.
+    /// What bounds the failure in `what`; `None` if nothing does.
     fn line(&self, what: &str) -> Option<String> {
         let (fail, pass) = (joined(&self.fail), joined(&self.pass));
         match (self.fail.len(), self.pass.len()) {
             (0, 0) => None,
-            (_, 0) if self.otherwise.is_empty() => Some(format!("{what}: any (tried {fail})")),
-            (_, 0) => Some(format!("{what}: also {fail}{}", self.others())),
+            (_, 0) => None,
             (0, _) if self.otherwise.is_empty() => Some(format!("{what}: only this (tried {pass})")),
             (0, _) => Some(format!("{what}: not {pass}{}", self.others())),
             (_, _) => Some(format!("{what}: also {fail}; not {pass}{}", self.others())),

@@ -12,23 +12,22 @@ use crate::examine::{BadId, Patience, violations};
 use crate::exec::{Deadline, Executor, Limits};
 use crate::generate::with_sizes;
 use crate::ops::{self, Contract, Op};
-use crate::oracle::{Evidence, Signature, Verdict, Violation, judge};
+use crate::oracle::{Evidence, Rank, Signature, Verdict, Violation, judge};
 use crate::store::Finding;
 use crate::tensor::{Tensor, Value, Values, resized};
 
 /// The size of a dimension that was 1, and the number of classes or rows that a bad id misses.
 const NATURAL: [usize; 2] = [2, 3];
 
-/// The most elements of a tensor that get other values.
-const FEW: usize = 12;
-
 /// Values that nothing makes equal by chance.
-const DISTINCT: [f64; FEW] = [1.0, -0.5, 2.0, 0.25, -1.5, 3.0, 0.75, -2.0, 1.25, -0.25, 2.5, -1.0];
+const DISTINCT: [f64; 12] = [1.0, -0.5, 2.0, 0.25, -1.5, 3.0, 0.75, -2.0, 1.25, -0.25, 2.5, -1.0];
 
 /// `finding` with a telling case; as it is, if nothing can be made more natural. Larger sizes may meet another bug. So the case fails in no
 /// other way, and none of `causes` explains it that does not explain the finding.
 pub fn telling(finding: &Finding, causes: &[RootCause], limits: Limits) -> anyhow::Result<Finding> {
-    let Some(op) = ops::find(&finding.case.op) else { return Ok(finding.clone()) };
+    // A costly call is one of its size, whatever the values.
+    let op = ops::find(&finding.case.op).filter(|_| finding.signature.rank() != Rank::Cost);
+    let Some(op) = op else { return Ok(finding.clone()) };
     let devices: Vec<Device> = finding.observations.iter().map(|seen| seen.device).collect();
     let own = match judge(&Evidence::new(op, &finding.case, &finding.observations)) {
         Verdict::Fail(all) => all.iter().map(|violation| violation.signature(op.name)).collect(),
@@ -186,6 +185,7 @@ fn everywhere_or_once(case: &Case, changed: fn(Tensor) -> Tensor) -> Vec<Case> {
 
 /// The tensor with the values 1, 2, 3 …, if it has few, and floats.
 fn counting(tensor: Tensor) -> Tensor {
+    const FEW: usize = 24;
     let Some(count) = tensor.stored().filter(|count| (1..=FEW).contains(count)) else { return tensor };
     if !tensor.dtype.is_float() {
         return tensor;
@@ -196,7 +196,7 @@ fn counting(tensor: Tensor) -> Tensor {
 
 /// The tensor with values that differ, if it has few, and floats, of which all but zeros are the same.
 fn distinct(tensor: Tensor) -> Tensor {
-    let Some(count) = tensor.stored().filter(|count| (2..=FEW).contains(count)) else { return tensor };
+    let Some(count) = tensor.stored().filter(|count| (2..=DISTINCT.len()).contains(count)) else { return tensor };
     let now = tensor.values.to_vec(count);
     let mut others = now.iter().filter(|value| value.as_f64() != 0.0);
     let first = others.next();

@@ -35,7 +35,7 @@ pub fn number(value: Value) -> String {
 }
 
 /// A number; NaN and infinities are constants of the type `float`.
-fn typed(value: Value, float: &str) -> String {
+pub fn typed(value: Value, float: &str) -> String {
     match value {
         Value::Int(value) => value.to_string(),
         Value::Float(value) if value.is_nan() => format!("{float}::NAN"),
@@ -113,6 +113,10 @@ fn element(dtype: DType, value: Value, suffixed: bool) -> String {
 fn spelled(dtype: DType, values: &[Value], sizes: &[usize], device: &str) -> String {
     if values.is_empty() {
         return format!("Tensor::from_vec(Vec::<{}>::new(), {}, {device})?", type_name(dtype), shape(sizes));
+    }
+    const FEW: usize = 4;
+    if values.len() > FEW && values.iter().all(|value| value.as_f64() == 0.0 && value.as_f64().is_sign_positive()) {
+        return format!("Tensor::zeros({}, {}, {device})?", shape(sizes), self::dtype(dtype));
     }
     // Rust has no literals for these: cast from `f32`, which holds them all. On the host, as the device's cast may be the bug.
     let cast = matches!(dtype, DType::F16 | DType::Bf16);

@@ -291,6 +291,8 @@ impl Promised {
 
     /// Compares elements of the tensor expression `of`, which has the dtype of `got`; `position` gives the place of an element.
     fn compare(&mut self, of: &str, got: &Tensor, expected: &[&Expectation], position: impl Fn(usize) -> usize) {
+        // Within an infinite distance lies every number.
+        let expected: Vec<&Expectation> = expected.iter().copied().filter(|one| one.within.is_finite()).collect();
         if expected.is_empty() {
             return;
         }
@@ -304,11 +306,10 @@ impl Promised {
             && expected.iter().enumerate().all(|(place, one)| position(one.position) == place);
         let is_plain_zero =
             |one: &&Expectation| one.value == 0.0 && one.within <= TINY && (!one.kept || values[one.position] == 0.0);
-        let is_exact = |one: &&Expectation| one.within == 0.0 && one.value.is_finite() || is_plain_zero(one);
+        let is_exact = |one: &&Expectation| one.within == 0.0 && !one.value.is_nan() || is_plain_zero(one);
         if are_all && expected.iter().all(is_exact) {
             let literal = |one: &&Expectation| match typed {
-                "f32" => format!("{:?}", one.value as f32),
-                "f64" => format!("{:?}", one.value),
+                "f32" | "f64" => rust::typed(Value::Float(one.value), typed),
                 _ => format!("{}", one.value),
             };
             let literals: Vec<String> = expected.iter().map(literal).collect();
@@ -316,7 +317,7 @@ impl Promised {
         }
         if are_all
             && typed == "f32"
-            && let Some(rounded) = rounded(expected, &values)
+            && let Some(rounded) = rounded(&expected, &values)
         {
             let flat = format!("{of}.flatten_all()?{cast}");
             return self.push(format!(

@@ -23,6 +23,9 @@ use super::why::Why;
 use super::words::{device, title};
 use text::{fenced, folded, inline};
 
+/// The most lines that a report shows of what a program prints.
+const PRINTED: usize = 16;
+
 /// The contents of a report.
 #[derive(Debug)]
 pub struct Report<'a> {
@@ -126,7 +129,39 @@ impl<'a> Report<'a> {
         if let Ok(torch) = torch(evidence.op, &finding.case) {
             text += &folded("The same call in PyTorch, for comparison", "python", &torch);
         }
-        text += "\n## What happens\n\n| device | result |\n|---|---|\n";
+        // The program printed the result of a single device.
+        let is_shown = self.program.is_ok() && finding.observations.len() == 1;
+        if !is_shown {
+            text += &self.results();
+        }
+        if finding.observations.iter().any(|seen| shows_outside_of_a_view(&finding.case, &seen.outcome)) {
+            let _ = writeln!(text, "\n{:?} comes from {OUTSIDE}.", View::POISON);
+        }
+        let expected = expected(self.evidence, &finding.violation);
+        let _ = write!(text, "\n## What should happen\n\n{expected}\n\n{}\n", self.ground());
+        if let Some(about) = about_pytorch(self.evidence.op, &finding.case) {
+            let _ = write!(text, "\n{about}\n");
+        }
+        text += &self.cause.map_or_else(String::new, Why::markdown);
+        if !self.ablation.is_empty() {
+            text += "\n## Conditions\n\nFound by changing one thing at a time:\n\n";
+            self.ablation.iter().for_each(|line| text += &format!("- {}\n", inline(line)));
+        }
+        text + &self.environment()
+    }
+
+    /// On whose word something else is expected: the cause says it in a sentence, the op with all that it promises.
+    fn ground(&self) -> String {
+        if let Some(expected) = self.cause.and_then(|why| why.cause.expected.as_ref()) {
+            return expected.trim().to_string();
+        }
+        format!("Source: {}.", inline(&sources(&self.finding.promise, &self.finding.case, &self.evidence.contract)))
+    }
+
+    /// The results on all devices, as a table.
+    fn results(&self) -> String {
+        let finding = self.finding;
+        let mut text = "\n## What happens\n\n| device | result |\n|---|---|\n".to_string();
         for seen in &finding.observations {
             let _ = writeln!(text, "| {} | {} |", device(seen.device), inline(&seen.outcome.summary()));
             if let Some(contiguous) = &seen.contiguous {
@@ -145,21 +180,7 @@ impl<'a> Report<'a> {
                 let _ = writeln!(text, "| {device}, sample {} alone | {alone} |", sample.place);
             }
         }
-        if finding.observations.iter().any(|seen| shows_outside_of_a_view(&finding.case, &seen.outcome)) {
-            let _ = writeln!(text, "\n{:?} comes from {OUTSIDE}.", View::POISON);
-        }
-        let sources = sources(&finding.promise, &finding.case, &self.evidence.contract);
-        let expected = expected(self.evidence, &finding.violation);
-        let _ = write!(text, "\n## What should happen\n\n{expected}\n\nSource: {}.\n", inline(&sources));
-        if let Some(about) = about_pytorch(self.evidence.op, &finding.case, &sources) {
-            let _ = write!(text, "\n{about}\n");
-        }
-        text += &self.cause.map_or_else(String::new, Why::markdown);
-        if !self.ablation.is_empty() {
-            text += "\n## Conditions\n\nFound by changing one thing at a time:\n\n";
-            self.ablation.iter().for_each(|line| text += &format!("- {}\n", inline(line)));
-        }
-        text + &self.environment()
+        text
     }
 
     /// What is wrong, in a sentence, and what is known about it.
@@ -258,13 +279,24 @@ impl<'a> Report<'a> {
 fn printed(ran: &Ran) -> String {
     // Drops local paths to candle's sources and hints that are not about candle.
     let word = |word: &str| if word.contains("/src/") { crate_path(word) } else { word.to_string() };
-    let line = |line: &str| line.split(' ').map(word).collect::<Vec<_>>().join(" ") + "\n";
+    let line =
+        |line: &str| line.split(' ').filter(|word| !is_thread_id(word)).map(word).collect::<Vec<_>>().join(" ") + "\n";
     let is_shown = |line: &&str| !line.is_empty() && !line.starts_with("note: run with `RUST_BACKTRACE");
-    let mut text: String = ran.stdout.lines().chain(ran.stderr.lines()).filter(is_shown).map(line).collect();
+    let lines: Vec<&str> = ran.stdout.lines().chain(ran.stderr.lines()).filter(is_shown).collect();
+    let mut text: String = lines.iter().take(PRINTED).map(|one| line(one)).collect();
+    if let Some(more @ 1..) = lines.len().checked_sub(PRINTED) {
+        text += &format!("… ({more} more lines)\n");
+    }
     if !ran.ended {
         text += "(does not end)\n";
     } else if ran.code.is_none() {
         text += "(killed by a signal)\n";
     }
     text
+}
+
+/// Whether a word is the number of a thread, as in `thread 'main' (6318) panicked`.
+fn is_thread_id(word: &str) -> bool {
+    let number = word.strip_prefix('(').and_then(|word| word.strip_suffix(')'));
+    number.is_some_and(|number| number.parse::<u64>().is_ok())
 }

@@ -1,9 +1,8 @@
-//! Where a promise comes from, as far as it concerns a case, and what is claimed of PyTorch.
+//! Where a promise comes from, as far as it concerns a case, and PyTorch's word on a bad id.
 
 use crate::case::Case;
 use crate::examine::BadId;
 use crate::ops::{Contract, Op};
-use crate::program::torch;
 
 /// A condition of a clause.
 type Concerns = fn(&Case, &Contract) -> bool;
@@ -39,24 +38,13 @@ fn has_largest_id(case: &Case, _: &Contract) -> bool {
     })
 }
 
-/// How far PyTorch was compared, and if it does the same on CUDA; `None` if nothing is said of PyTorch.
-pub fn about_pytorch(op: &Op, case: &Case, sources: &str) -> Option<String> {
-    let has_program = torch(op, case).is_ok();
-    if !sources.to_lowercase().contains("torch") && !has_program {
-        return None;
-    }
-    let compared = if has_program {
-        "PyTorch on the CPU agrees with these expectations in all calls of this function that were compared."
-    } else {
-        "PyTorch was not run, on the CPU or on CUDA: this is what its documentation says."
-    };
-    let Some((bad, file)) = BadId::find(op, case).and_then(|bad| Some((bad, asserts(op)?))) else {
-        return Some(compared.to_string());
-    };
+/// What PyTorch does with a bad id, on the CPU and on CUDA; `None` for other calls.
+pub fn about_pytorch(op: &Op, case: &Case) -> Option<String> {
+    let (bad, file) = BadId::find(op, case).and_then(|bad| Some((bad, asserts(op)?)))?;
     let (noun, _) = bad.nouns();
     Some(match bad.id {
-        IGNORED if bad.is_label => format!("{compared} It ignores the label {IGNORED} by default."),
-        _ => format!("{compared} It raises an exception for this {noun}. PyTorch on CUDA also asserts here ({file})."),
+        IGNORED if bad.is_label => format!("PyTorch ignores the label {IGNORED} by default."),
+        _ => format!("PyTorch raises an exception for this {noun} on the CPU, and asserts on CUDA, too ({file})."),
     })
 }
 

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::markdown::text::fenced;
 use super::words::device;
-use crate::causes::{Hit, RootCause, some_of};
+use crate::causes::RootCause;
 
 /// The cause of a finding.
 #[derive(Debug, Clone, Copy)]
@@ -28,7 +28,7 @@ impl Why<'_> {
         format!("\n\n{}\n\nIn {places}.{since}", cause.explanation.trim())
     }
 
-    /// What PyTorch does, who runs into it, the way around it, and the change that fixes it, with its proof.
+    /// PyTorch's behaviour, the way around it, and the change that fixes it, with its proof.
     pub(super) fn markdown(self) -> String {
         let Self { cause, change, .. } = self;
         let mut text = String::new();
@@ -36,21 +36,22 @@ impl Why<'_> {
             let _ = write!(text, "\n{label} {}\n", said.trim());
         };
         cause.pytorch.iter().for_each(|said| line("PyTorch:", said));
-        // No model makes rare or invalid calls.
-        if cause.hit == Hit::Ordinary && !cause.models.is_empty() {
-            line("The function is used by", &format!("{}.", some_of(&cause.models)));
-        }
         cause.workaround.iter().for_each(|said| line("Workaround:", said));
         let Some(change) = change else { return text };
         let _ = write!(text, "\n## A change that fixes it\n\n{}", fenced("diff", change));
         if let Some(proof) = cause.proof.as_ref().filter(|_| cause.is_proven()) {
             let devices: Vec<String> = proof.devices.iter().map(|&on| device(on)).collect();
-            let (fixes, on) = (proof.fixes.len(), devices.join(" and "));
-            let fixed =
-                if fixes == 1 { "a failing case passes".to_string() } else { format!("{fixes} failing cases pass") };
-            let others = proof.run.saturating_sub(fixes);
-            let _ =
-                writeln!(text, "\nWith this change {fixed} on {on}. Of {others} other cases, none that passed fails.");
+            let (fixes, on) = (cause.passing(), devices.join(" and "));
+            let fixed = if fixes == 1 {
+                "a failing case of this bug passes".to_string()
+            } else {
+                format!("{fixes} failing cases of this bug pass")
+            };
+            let others = proof.run.saturating_sub(proof.fixes.len());
+            let _ = writeln!(
+                text,
+                "\nWith this change {fixed} on {on}. {others} other cases were run: none that passed fails."
+            );
         }
         text
     }
