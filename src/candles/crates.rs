@@ -39,6 +39,18 @@ impl Crate {
         Ok(Self { manifest: manifest(folder)?, files: read })
     }
 
+    /// The files as they are built. candle-kernels' build script names no headers to cudaforge, which compiles a kernel again only if
+    /// its own file differs: so each file of kernels ends with a digest of all headers.
+    pub fn to_build(&self) -> impl Iterator<Item = (&String, Vec<u8>)> {
+        let ends = |path: &str, ends: &[&str]| ends.iter().any(|end| path.ends_with(end));
+        let headers = self.files.iter().filter(|(path, _)| ends(path, &[".cuh", ".h"]));
+        let mark = format!("\n// Headers: {}\n", digest(headers.map(|(_, text)| text.as_slice())));
+        self.files.iter().map(move |(path, text)| {
+            let mark = if ends(path, &[".cu"]) { mark.as_bytes() } else { b"" };
+            (path, [text, mark].concat())
+        })
+    }
+
     /// The files that are compiled, in order.
     fn compiled(&self) -> impl Iterator<Item = (&String, &Vec<u8>)> {
         self.files.iter().filter(|(path, _)| path.starts_with("src/") || *path == "build.rs")

@@ -191,7 +191,7 @@ impl Workspace {
             let manifest = manifest::of_candle(&one.manifest, &self.crates).to_string();
             let folder = packages.join(name);
             content.insert(folder.join("Cargo.toml"), manifest.into_bytes());
-            content.extend(one.files.iter().map(|(path, bytes)| (folder.join(path), bytes.clone())));
+            content.extend(one.to_build().map(|(path, bytes)| (folder.join(path), bytes)));
         }
         // Cargo adds to it what this candle needs, until ours changes.
         let stamp = self.folder.join("project.lock");

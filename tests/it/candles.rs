@@ -53,6 +53,28 @@ fn checkout() -> TempDir {
 }
 
 #[test]
+fn a_kernel_is_compiled_again_if_a_header_differs() {
+    let files = |header: &str| {
+        let manifest = "[package]\nname = \"candle-kernels\"\nversion = \"0.12.0\"\n";
+        let kernel = "#include \"cuda_utils.cuh\"\n";
+        let folder = tree(&[
+            ("Cargo.toml", manifest),
+            ("src/unary.cu", kernel),
+            ("src/cuda_utils.cuh", header),
+            ("src/lib.rs", "pub mod ptx;\n"),
+        ]);
+        let one = Crate::read(folder.path()).expect("a crate");
+        let built: BTreeMap<String, Vec<u8>> = one.to_build().map(|(path, bytes)| (path.clone(), bytes)).collect();
+        assert!(built["src/unary.cu"].starts_with(kernel.as_bytes()), "the lines of the kernel stay where they are");
+        built
+    };
+    let (one, same, other) = (files("// 1"), files("// 1"), files("// 2"));
+    assert_eq!(one, same);
+    assert_ne!(one["src/unary.cu"], other["src/unary.cu"]);
+    assert_eq!(one["src/lib.rs"], other["src/lib.rs"]);
+}
+
+#[test]
 fn a_name_is_a_release_a_checkout_or_patches() {
     let text = |path: &Path| path.display().to_string();
     let (checkout, patches) = (checkout(), tree(&[("b.patch", ""), ("a.diff", "")]));
