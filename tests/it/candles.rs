@@ -1,11 +1,12 @@
 //! Another candle: what `--candle` names, how it is read, and what of the suite is built with it.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
 use snuffer::CANDLE;
 use snuffer::candles::{
-    CompileError, Crates, LeftOut, Named, Origin, errors, obtain, of_candle, of_fuzz, of_library, of_workspace,
+    CompileError, Crate, Crates, LeftOut, Named, Origin, errors, obtain, of_candle, of_fuzz, of_library, of_workspace,
     released,
 };
 use snuffer::case::Case;

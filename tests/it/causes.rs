@@ -28,6 +28,8 @@ fn causes_have_short_names_and_belong_to_the_build() {
         assert_eq!(cause.name, slug(&cause.name, 50), "the folder of: {}", cause.title);
         assert!(!cause.shown_by.is_empty() && !cause.at.is_empty(), "{} explains nothing", cause.name);
         assert!(own.iter().any(|own| own.name == cause.name), "{} is not in the build", cause.name);
+        let is_bug = cause.note.is_none();
+        assert!(!is_bug || cause.expected.is_some(), "{} says nothing of what is expected, and why", cause.name);
     }
 }
 

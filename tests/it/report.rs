@@ -73,8 +73,7 @@ fn a_report_is_an_issue_that_can_be_filed() {
     let about = Report { cause: Some(Why { cause, places: None, change, is_asked: true }), ..without };
     let said = about.markdown();
     assert!(said.starts_with(&format!("# {}\n", cause.title)), "{said}");
-    for part in [cause.explanation.trim(), &cause.at[0], "```diff\n-old\n+new\n```", " on CPU and CUDA, simulated. Of "]
-    {
+    for part in [cause.explanation.trim(), &cause.at[0], "```diff\n-old\n+new\n```", " on CPU and CUDA, simulated. "] {
         assert!(said.contains(part), "{part} is not in\n{said}");
     }
     let shown = Report { cause: Some(Why { cause, places: None, change: None, is_asked: false }), ..about };

@@ -14,7 +14,7 @@ const FOLDERS: [&str; 8] =
     ["README.md", "docs", "corpora/causes", "src", "cargo-snuffer/src", "toolkit/src", "simulator", "xtask/src"];
 
 /// Keys of TOML files whose values people read.
-const KEYS: [&str; 7] = ["title", "explanation", "note", "decision", "pytorch", "workaround", "because"];
+const KEYS: [&str; 8] = ["title", "explanation", "note", "decision", "pytorch", "expected", "workaround", "because"];
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
