@@ -271,7 +271,7 @@ impl Body {
 }
 
 /// The items of candle-core that only some programs need.
-const ITEMS: [&str; 6] = ["DType", "IndexOp", "Module", "ModuleT", "Var", "D"];
+const ITEMS: [&str; 7] = ["DType", "IndexOp", "Module", "ModuleT", "Var", "D", "test_utils"];
 
 /// Whether `body` needs this item of candle-core; a trait shows by its methods.
 fn needs(body: &str, name: &str) -> bool {

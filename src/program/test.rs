@@ -320,10 +320,8 @@ impl Promised {
             && let Some(rounded) = rounded(&expected, &values)
         {
             let flat = format!("{of}.flatten_all()?{cast}");
-            return self.push(format!(
-                "assert_eq!(candle_core::test_utils::to_vec1_round(&{flat}, {DIGITS})?, [{}]);",
-                rounded.join(", ")
-            ));
+            return self
+                .push(format!("assert_eq!(test_utils::to_vec1_round(&{flat}, {DIGITS})?, [{}]);", rounded.join(", ")));
         }
         self.push(format!("let values = {all};"));
         let number = |value| rust::number(Value::Float(value));
