@@ -109,7 +109,7 @@ impl Search<'_> {
 
     /// The causes that explain this failure of `case`.
     fn explaining(&self, case: &Case, signature: &Signature) -> BTreeSet<&str> {
-        let sighting = Sighting { case, signature, ..Sighting::of(self.finding) };
+        let sighting = Sighting { signature, case, ..Sighting::of(self.finding) };
         self.causes.iter().filter(|cause| cause.is_shown_by(&sighting)).map(|cause| cause.name.as_str()).collect()
     }
 

@@ -376,7 +376,7 @@ fn rounded(expected: &[&Expectation], got: &[f64]) -> Option<Vec<String>> {
         value.abs() < LARGEST && round(value - within) == round(value) && round(value + within) == round(value)
     };
     let is_seen = |one: &&Expectation| !one.kept && round(got[one.position]) != round(one.value);
-    let is_enough = expected.iter().all(|one| is_settled(one)) && expected.iter().any(is_seen);
+    let is_enough = expected.iter().all(is_settled) && expected.iter().any(is_seen);
     // Without the sign of a zero.
     is_enough.then(|| expected.iter().map(|one| format!("{:?}", round(one.value) as f32 + 0.0)).collect())
 }
