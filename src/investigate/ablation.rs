@@ -287,7 +287,7 @@ impl<T: ToString> Tried<T> {
         }
     }
 
-    /// What bounds the failure in `what`; `None` if nothing does.
+    /// The limits of the failure in `what`; `None` if it has none there.
     fn line(&self, what: &str) -> Option<String> {
         let (fail, pass) = (joined(&self.fail), joined(&self.pass));
         match (self.fail.len(), self.pass.len()) {

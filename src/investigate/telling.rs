@@ -95,7 +95,7 @@ impl Search<'_> {
         Ok(case)
     }
 
-    /// Whether the finding's case does not fail as `candidate` does, and for another reason.
+    /// True if this failure of `candidate` is not one of the finding's, and has another cause.
     fn is_new(&self, candidate: &Case, violation: &Violation) -> bool {
         let signature = violation.signature(self.op.name);
         !self.own.iter().any(|own| own.is_alike(&signature))

@@ -295,7 +295,7 @@ fn printed(ran: &Ran) -> String {
     text
 }
 
-/// Whether a word is the number of a thread, as in `thread 'main' (6318) panicked`.
+/// True for the number of a thread, as in `thread 'main' (6318) panicked`.
 fn is_thread_id(word: &str) -> bool {
     let number = word.strip_prefix('(').and_then(|word| word.strip_suffix(')'));
     number.is_some_and(|number| number.parse::<u64>().is_ok())

@@ -38,7 +38,7 @@ fn has_largest_id(case: &Case, _: &Contract) -> bool {
     })
 }
 
-/// What PyTorch does with a bad id, on the CPU and on CUDA; `None` for other calls.
+/// PyTorch's answer to a bad id, on the CPU and on CUDA; `None` for other calls.
 pub fn about_pytorch(op: &Op, case: &Case) -> Option<String> {
     let (bad, file) = BadId::find(op, case).and_then(|bad| Some((bad, asserts(op)?)))?;
     let (noun, _) = bad.nouns();

@@ -41,11 +41,15 @@ impl Why<'_> {
         let _ = write!(text, "\n## A change that fixes it\n\n{}", fenced("diff", change));
         if let Some(proof) = cause.proof.as_ref().filter(|_| cause.is_proven()) {
             let devices: Vec<String> = proof.devices.iter().map(|&on| device(on)).collect();
-            let (fixes, on) = (cause.passing(), devices.join(" and "));
+            let on = devices.join(" and ");
+            let (fixes, of) = match cause.passing() {
+                0 => (proof.fixes.len(), ""),
+                own => (own, " of this bug"),
+            };
             let fixed = if fixes == 1 {
-                "a failing case of this bug passes".to_string()
+                format!("a failing case{of} passes")
             } else {
-                format!("{fixes} failing cases of this bug pass")
+                format!("{fixes} failing cases{of} pass")
             };
             let others = proof.run.saturating_sub(proof.fixes.len());
             let _ = writeln!(
