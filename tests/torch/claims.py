@@ -235,15 +235,17 @@ CLAIMS = {
     "conv2d-on-the-cpu-refuses-bf16-and-products-refuse": lambda: (
         F.conv2d(ones(1, 1, 3, 3).bfloat16(), ones(1, 1, 2, 2).bfloat16()).dtype == torch.bfloat16
     ),
+    "convolution-layers-and-conv-transpose1d-panic-for": lambda: all(
+        fails(lambda: f(ones(1, 1, 5), ones(1, 1, 3), groups=0)) for f in (F.conv1d, F.conv_transpose1d)
+    )
+    and all(fails(lambda: layer(1, 1, 3, groups=0), ValueError) for layer in (nn.Conv1d, nn.Conv2d, nn.ConvTranspose1d)),
     "convolution-layers-broadcast-a-bias-of-any-size": lambda: fails(lambda: F.conv1d(ones(1, 1, 5), ones(2, 1, 3), ones(1))),
     "convolutions-do-not-check-stride-groups-padding": lambda: all(
         fails(lambda: F.conv1d(ones(1, 1, size), ones(2, 1, kernel), **options))
         for size, kernel, options in [
             (5, 3, {"stride": 0}),
-            (5, 3, {"groups": 0}),
             (2, 3, {}),
             (2, 0, {}),
-            (2, 3, {"padding": BIG}),
         ]
     ),
     "convolutions-drop-output-channels-that-the-groups": lambda: fails(lambda: F.conv1d(ones(1, 2, 5), ones(3, 1, 3), groups=2)),
@@ -429,6 +431,7 @@ CLAIMS = {
     "sigmoid-of-large-negative-numbers-is-0-in-f16": lambda: same(torch.sigmoid(half(-13)), [2.26e-6], 6e-8),
     "silu-of-large-negative-numbers-is-0-in-f16": lambda: same(F.silu(half(-13)), [-2.938e-5], 6e-8),
     "sizes-that-overflow-are-not-refused": lambda: fails(lambda: zeros(BIG, 8))
+    and fails(lambda: F.conv1d(ones(1, 1, 2), ones(2, 1, 3), padding=BIG))
     and fails(lambda: ones(4).repeat(BIG))
     and fails(lambda: ones(4).reshape(2**32, 2**32))
     and fails(lambda: torch.eye(2**40)),
