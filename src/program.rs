@@ -2,6 +2,7 @@
 
 mod agreement;
 mod body;
+mod imports;
 mod main_program;
 mod memory;
 mod python;
@@ -19,6 +20,7 @@ use crate::outcome::Outcome;
 use crate::tensor::DType;
 
 pub use agreement::{Agreement, agreement, agrees};
+pub use imports::{Imports, imports_of};
 pub use templates::torch_call;
 pub use test::{Test, test};
 pub use torch::torch;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{RootCause, Sighting, Upstream, cause_of};
-use crate::oracle::Signature;
+use crate::oracle::{OracleName, Signature};
 use crate::store::regression::{Regression, Status, TriageState, triage_state};
 use crate::store::{Cause, Finding};
 
@@ -91,6 +91,23 @@ impl KnownFailures {
     /// The root cause of `failure`.
     pub fn cause_of(&self, failure: &Sighting) -> Option<&RootCause> {
         cause_of(&self.causes, failure)
+    }
+
+    /// The regressions of `cause`, each with its name, the one that shows it best first.
+    pub fn regressions_of(&self, cause: &RootCause) -> Vec<(&str, &Regression)> {
+        let is_its = |failure: Sighting| self.cause_of(&failure).is_some_and(|own| own.name == cause.name);
+        let its = self.regressions.iter().filter(|(_, kept)| Sighting::kept(kept).is_some_and(is_its));
+        let mut its: Vec<_> = its.map(|(name, kept)| (name.as_str(), kept)).collect();
+        // A value that is wrong shows everywhere; a read outside a buffer shows nothing without a checker.
+        let needs_checker = |kept: &Regression| {
+            let oracle = kept.signature.as_ref().map(|signature| signature.oracle);
+            matches!(oracle, Some(OracleName::Fault | OracleName::Checker))
+        };
+        its.sort_by_key(|(name, kept)| {
+            let is_example = cause.example.as_deref() == Some(*name);
+            (!is_example, needs_checker(kept), !cause.names(&kept.case.op), kept.case.complexity())
+        });
+        its
     }
 
     /// Those of `findings` that nothing explains.

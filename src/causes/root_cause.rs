@@ -68,6 +68,9 @@ pub struct RootCause {
     /// The workaround as a change of the call that fails. A test makes the calls.
     #[serde(default)]
     pub instead: Option<Instead>,
+    /// The regression that shows it best, if its plainest one does not show what the title says. Reports are about it.
+    #[serde(default)]
+    pub example: Option<String>,
     /// The models of candle-transformers that call what has it.
     #[serde(skip)]
     pub models: Vec<String>,

@@ -12,7 +12,7 @@ use crate::causes::{KnownFailures, RootCause, Sighting, Symptom, Theme};
 use crate::console;
 use crate::device::Device;
 use crate::examine::{Patience, examine};
-use crate::exec::{Executor, Limits, Ran, WorkerSpec, environment, reproduction};
+use crate::exec::{Executor, Limits, Ran, WorkerSpec, default_devices, environment, reproduction};
 use crate::exit_code::Exit;
 use crate::investigate::{RELEASES, Releases, TriedRelease, ablation, bisect, telling};
 use crate::ops::{self, Contract, Op, own};
@@ -20,14 +20,16 @@ use crate::oracle::{Evidence, Need, OracleName, Rank};
 use crate::outcome::{Observation, Outcome};
 use crate::program::{Agreement, Candle, ProgramOptions, agreement, manifest, outputs, program};
 use crate::report::{self, Part, Report, Why};
-use crate::store::{Finding, keep_case, keep_program, regression, write_atomically};
+use crate::settle::{Settings, settle};
+use crate::store::regression::Regression;
+use crate::store::{Finding, keep_case, keep_program, write_atomically};
 use crate::tensor::Tensor;
 
 /// Arguments of `snuffer report`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The finding: its name, its id, or a unique part of its name. Or a cause, which its plainest finding shows. Or a theme, such as
-    /// `nan-and-ties`: then the report is about all causes of it.
+    /// The finding: its name, its id, or a unique part of its name. Or a cause, which its example shows, or else its plainest finding, or
+    /// its regression. Or a theme, such as `nan-and-ties`: then the report is about all causes of it.
     name: String,
     /// Folder for reports and their crates.
     #[arg(long, default_value = "reports")]
@@ -65,14 +67,14 @@ pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
     let known = args.known.failures()?;
     let themes = RootCause::themes().map_err(UsageError)?;
     if let Some(theme) = themes.get(&args.name) {
-        return about_theme(args, theme, &known.causes);
+        return about_theme(args, theme, &known);
     }
     let mut exit = Exit::Clean;
-    let Chosen { name, finding, cause, is_asked } = chosen(args, &known, store, &mut exit)?;
+    let limits = Limits { deadline: args.timeout, ..Limits::default() };
+    let Chosen { name, finding, cause, is_asked, is_example } = chosen(args, &known, store, limits, &mut exit)?;
     check_release(&finding)?;
     let op = cases::op(&finding.case)?;
-    let limits = Limits { deadline: args.timeout, ..Limits::default() };
-    let finding = telling(&finding, &known.causes, limits)?;
+    let finding = if is_example { finding } else { telling(&finding, &known.causes, limits)? };
     let device = finding.violation.device;
     // Of ops of its own a program builds none: only their crate has them.
     let builds = !args.no_program && own::brought().is_none();
@@ -112,10 +114,10 @@ pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
 }
 
 /// Writes an issue about all causes of a theme. Notes are no bugs.
-fn about_theme(args: &Args, theme: &Theme, causes: &[RootCause]) -> anyhow::Result<Exit> {
+fn about_theme(args: &Args, theme: &Theme, known: &KnownFailures) -> anyhow::Result<Exit> {
     let is_its = |cause: &&RootCause| cause.theme == args.name && cause.note.is_none();
-    let its: Vec<&RootCause> = RootCause::by_impact(causes).into_iter().filter(is_its).collect();
-    let mut tests = KeptTests::start(causes, &args.known)?;
+    let its: Vec<&RootCause> = RootCause::by_impact(&known.causes).into_iter().filter(is_its).collect();
+    let mut tests = KeptTests::start(known)?;
     let bar = console::bar(its.len());
     let mut parts = Vec::new();
     for cause in its {
@@ -155,37 +157,54 @@ struct Chosen<'a> {
     cause: Option<&'a RootCause>,
     /// True if the cause was asked for, and not the finding.
     is_asked: bool,
+    /// True if the case was chosen for people to read, and must stay as it is.
+    is_example: bool,
 }
 
-/// The finding that is named and its cause, or the cause that is named and the plainest of its findings.
-fn chosen<'a>(args: &Args, known: &'a KnownFailures, store: &StoreArg, exit: &mut Exit) -> anyhow::Result<Chosen<'a>> {
+/// The finding that is named and its cause. Or the cause that is named, and its example, the plainest of its findings, or what its
+/// regression keeps.
+fn chosen<'a>(
+    args: &Args,
+    known: &'a KnownFailures,
+    store: &StoreArg,
+    limits: Limits,
+    exit: &mut Exit,
+) -> anyhow::Result<Chosen<'a>> {
     let typed = &args.name;
     let problem = match store.finding(typed) {
         Ok((name, finding)) => {
             let cause = known.cause_of(&Sighting::of(&finding));
-            return Ok(Chosen { name, finding, cause, is_asked: false });
+            return Ok(Chosen { name, finding, cause, is_asked: false, is_example: false });
         }
         Err(problem) => problem,
     };
     let Ok(cause) = RootCause::named(&known.causes, typed) else { return Err(problem) };
+    let is_example = cause.example.is_some();
+    let chosen = |name, finding| Chosen { name, finding, cause: Some(cause), is_asked: true, is_example };
     let has_it = |failure: &Sighting| known.cause_of(failure).is_some_and(|own| own.name == cause.name);
-    let findings = if store.path().is_dir() { intact::findings(&store.existing()?, exit)? } else { Vec::new() };
-    let its = findings.into_iter().filter(|(_, finding)| has_it(&Sighting::of(finding)));
-    if let Some((name, finding)) =
-        its.min_by_key(|(_, finding)| (persuasion(cause, finding), finding.case.complexity()))
-    {
-        return Ok(Chosen { name, finding, cause: Some(cause), is_asked: true });
-    }
-    let kept =
-        known.regressions.iter().filter(|(_, kept)| Sighting::kept(kept).is_some_and(|failure| has_it(&failure)));
-    let how = match kept.min_by_key(|(name, kept)| (kept.case.complexity(), name)) {
-        Some((name, _)) => {
-            let path = regression::path(&args.known.folder(), name);
-            format!("`snuffer import {}` creates one from its regression", path.display())
+    if !is_example && store.path().is_dir() {
+        let mut its = intact::findings(&store.existing()?, exit)?;
+        its.retain(|(_, finding)| has_it(&Sighting::of(finding)));
+        its.sort_by_key(|(_, finding)| (persuasion(cause, finding), finding.case.complexity()));
+        if let Some((name, finding)) = its.into_iter().next() {
+            return Ok(chosen(name, finding));
         }
-        None => format!("`snuffer causes {}` shows what it explains", cause.name),
-    };
-    Err(UsageError(format!("no finding of the store has the cause `{}`; {how}", cause.name)).into())
+    }
+    for (_, kept) in known.regressions_of(cause) {
+        if let Some(finding) = finding_of(kept, limits)? {
+            return Ok(chosen(cause.name.clone(), finding));
+        }
+    }
+    let how = format!("nothing shows the cause `{}` on the devices of this build", cause.name);
+    Err(UsageError(format!("{how}; `snuffer causes {}` shows what it explains", cause.name)).into())
+}
+
+/// What `kept` keeps, as a finding of today with its very case; `None` if it does not fail on the devices that are built.
+fn finding_of(kept: &Regression, limits: Limits) -> anyhow::Result<Option<Finding>> {
+    let Some(signature) = &kept.signature else { return Ok(None) };
+    let mut executor = Executor::start(&default_devices(), &limits.into())?;
+    let settings = Settings { attempts: 0, ..Settings::default() };
+    Ok(settle(&mut executor, kept.case.clone(), signature, settings)?.finding)
 }
 
 /// How well `finding` shows `cause`, the best first: a plain case that is off by a rounding convinces nobody, an infinity looks like an

@@ -100,6 +100,18 @@ static SIBLINGS: &[Sibling] = &[
         call: |case| one_rank(case).then(|| renamed(case, "rotary.rope_i_slow")),
     },
     Sibling {
+        of: &["rotary.rope_slow"],
+        name: "rotary.rope",
+        same: Same::Values,
+        call: |case| has_table_per_sequence(case).then(|| renamed(case, "rotary.rope")),
+    },
+    Sibling {
+        of: &["rotary.rope_i_slow"],
+        name: "rotary.rope_i",
+        same: Same::Values,
+        call: |case| has_table_per_sequence(case).then(|| renamed(case, "rotary.rope_i")),
+    },
+    Sibling {
         of: &["loss.cross_entropy"],
         name: "loss.nll of op.log_softmax",
         same: Same::Values,
@@ -236,6 +248,12 @@ const BINARY: [&str; 12] = [
 fn one_rank(case: &Case) -> bool {
     let rank = |name: &str| case.tensor(name).map(|table| table.shape.len());
     rank("cos") == rank("sin")
+}
+
+/// True if both tables have a batch dimension. The fused forms take them, but no views.
+fn has_table_per_sequence(case: &Case) -> bool {
+    let has_batch = |name| case.tensor(name).is_some_and(|table| table.shape.len() == 3);
+    case.is_contiguous() && ["cos", "sin"].into_iter().all(has_batch)
 }
 
 /// The case as a call of `op` with the same arguments.

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::imports::Imports;
 use super::{rust, templates};
 use crate::case::{Backward, Case, weight};
 use crate::device::Device;
@@ -247,39 +248,8 @@ impl Body {
         self.lines.iter().flat_map(|lines| lines.lines()).map(indented).collect()
     }
 
-    /// The `use` lines for the candle items that the program needs, and for `also`.
-    pub fn uses(&self, also: &[&'static str]) -> String {
-        let body = self.lines.join("\n");
-        let mut names: Vec<&str> = also.to_vec();
-        names.extend(ITEMS.into_iter().filter(|name| needs(&body, name)));
-        // As rustfmt sorts them in candle's edition: functions, types, constants.
-        let class = |name: &str| (name.contains(char::is_uppercase), !name.contains(char::is_lowercase));
-        names.sort_by_key(|name| (class(name), *name));
-        let users = [("Optimizer", "optimizer."), ("RNN", "LSTM"), ("RNN", "GRU")];
-        let traits: BTreeSet<&str> =
-            users.iter().filter(|(_, user)| body.contains(user)).map(|(name, _)| *name).collect();
-        let mut text = String::new();
-        for (krate, names) in [("candle_core", names), ("candle_nn", traits.into_iter().collect())] {
-            text += &match names.as_slice() {
-                [] => String::new(),
-                [name] => format!("use {krate}::{name};\n"),
-                names => format!("use {krate}::{{{}}};\n", names.join(", ")),
-            };
-        }
-        text
-    }
-}
-
-/// The items of candle-core that only some programs need.
-const ITEMS: [&str; 7] = ["DType", "IndexOp", "Module", "ModuleT", "Var", "D", "test_utils"];
-
-/// Whether `body` needs this item of candle-core; a trait shows by its methods.
-fn needs(body: &str, name: &str) -> bool {
-    match name {
-        "IndexOp" => body.contains(".i("),
-        "Module" => body.contains(".forward("),
-        "ModuleT" => body.contains(".forward_t("),
-        "D" => body.contains("(D::") || body.contains("= D::"),
-        name => body.contains(&format!("{name}::")),
+    /// The items of candle that the lines need, and `also`.
+    pub fn imports(&self, also: &[&'static str]) -> Imports {
+        Imports::of(&self.lines.join("\n"), also)
     }
 }

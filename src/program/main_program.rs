@@ -21,8 +21,8 @@ pub fn main_program(body: Body, backward: Backward, options: &ProgramOptions) ->
         main.gradients(backward)?;
     }
     let comments: String = options.comments.iter().map(|line| ["// ", line, "\n"].concat()).collect();
-    let uses = main.0.uses(&["Device", "Result", "Tensor"]);
-    Ok(format!("{comments}{uses}\nfn main() -> Result<()> {{\n{}    Ok(())\n}}\n", main.0.indented()))
+    let imports = main.0.imports(&["Device", "Result", "Tensor"]);
+    Ok(format!("{comments}{imports}\nfn main() -> Result<()> {{\n{}    Ok(())\n}}\n", main.0.indented()))
 }
 
 struct Main(Body);

@@ -1,6 +1,7 @@
 //! A case as a test for candle's own suite: it fails today and passes once candle is fixed.
 
 use super::body::{Body, Bound};
+use super::imports::Imports;
 use super::rust;
 use super::test_file::test_file;
 use crate::case::{Backward, Case};
@@ -29,7 +30,7 @@ pub struct Test {
     /// The name of its function.
     pub name: String,
     /// The items that it uses.
-    pub uses: String,
+    pub imports: Imports,
     /// The function, which takes a device.
     pub function: String,
     /// The only device that it can be called with: its text is for no other.
@@ -39,21 +40,32 @@ pub struct Test {
 impl Test {
     fn new(name: String, body: &Body, only: Option<Device>, file: impl Fn(&str) -> String) -> Self {
         let all = ["Device", "Result", "Tensor", "test_device"];
-        let uses = body.uses(if only.is_some() { &all[..3] } else { &all });
+        let imports = body.imports(if only.is_some() { &all[..3] } else { &all });
         let function = format!("fn {name}(device: &Device) -> Result<()> {{\n{}    Ok(())\n}}\n", body.borrowing());
-        if !format!("{uses}{function}").contains("candle_nn") {
-            return Self { package: "candle-core", file: file("candle-core"), name, uses, function, only };
+        if !imports.has_candle_nn() && !function.contains("candle_nn") {
+            return Self { package: "candle-core", file: file("candle-core"), name, imports, function, only };
         }
         // candle-nn has candle-core under this name.
-        let [uses, function] = [uses, function].map(|text| text.replace("candle_core", "candle"));
-        Self { package: "candle-nn", file: file("candle-nn"), name, uses, function, only }
+        let (imports, function) = (imports.of_candle_nn(), function.replace("candle_core", "candle"));
+        Self { package: "candle-nn", file: file("candle-nn"), name, imports, function, only }
     }
 
-    /// All that a file of tests needs for it.
+    /// All that a new file of tests needs for it.
     pub fn text(&self) -> String {
-        let Self { name, uses, function, only, .. } = self;
+        self.text_with(&self.imports)
+    }
+
+    /// All that the file of candle's tests with the text `source` needs for it: no import twice, which does not compile.
+    pub fn added_to(&self, source: &str) -> String {
+        self.text_with(&self.imports.beside(source))
+    }
+
+    fn text_with(&self, imports: &Imports) -> String {
+        let Self { name, function, only, .. } = self;
+        let imports = imports.to_string();
+        let blank = if imports.is_empty() { "" } else { "\n" };
         let called = |on: &str, opened: &str| {
-            format!("{uses}\n{function}\n#[test]\nfn {name}_{on}() -> Result<()> {{\n    {name}(&{opened})\n}}\n")
+            format!("{imports}{blank}{function}\n#[test]\nfn {name}_{on}() -> Result<()> {{\n    {name}(&{opened})\n}}\n")
         };
         match only {
             Some(Device::Cpu) => return called("cpu", "Device::Cpu"),
@@ -64,7 +76,7 @@ impl Test {
             None => {}
         }
         let names: Vec<String> = ["", "_cpu", "_gpu", "_metal"].map(|of| format!("    {name}{of}")).into();
-        format!("{uses}\n{function}\ntest_device!(\n{}\n);\n", names.join(",\n"))
+        format!("{imports}{blank}{function}\ntest_device!(\n{}\n);\n", names.join(",\n"))
     }
 }
 

@@ -4,13 +4,14 @@ pub mod text;
 
 use std::fmt::Write as _;
 
+use crate::candles::fixed;
 use crate::causes::{KnownFailures, Sighting, Upstream};
 use crate::device::Device;
 use crate::exec::Ran;
 use crate::ops::{Contract, own};
 use crate::oracle::{Evidence, Kind, Rank};
 use crate::outcome::{Gradients, Outcome};
-use crate::program::{ProgramOptions, call, program, test, torch};
+use crate::program::{ProgramOptions, Test, call, program, test, torch};
 use crate::run::crate_path;
 use crate::store::{Finding, Unchecked};
 use crate::tensor::View;
@@ -123,8 +124,8 @@ impl<'a> Report<'a> {
         }
         let seen = finding.observations.iter().find(|seen| seen.device == finding.violation.device);
         if let Some(test) = seen.and_then(|seen| test(evidence, seen, finding.violation.oracle).ok()) {
-            let title = format!("A test for {} that fails until this is fixed", test.file);
-            text += &folded(&title, "rust", &test.text());
+            let title = format!("A test for the end of {}, which fails until this is fixed", test.file);
+            text += &folded(&title, "rust", &pasted(&test));
         }
         if let Ok(torch) = torch(evidence.op, &finding.case) {
             text += &folded("The same call in PyTorch, for comparison", "python", &torch);
@@ -273,6 +274,11 @@ impl<'a> Report<'a> {
         }
         text + "- found by fuzzing and minimized with snuffer\n"
     }
+}
+
+/// The test as the end of the file that it belongs to, as far as that is on this machine.
+pub(super) fn pasted(test: &Test) -> String {
+    test.added_to(&fixed::source(&test.file).unwrap_or_default())
 }
 
 /// The output of a program, stdout first.

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
+use super::markdown::pasted;
 use super::markdown::text::{folded, inline};
 use super::words::device;
 use crate::CANDLE;
@@ -98,7 +99,7 @@ fn section(number: usize, Part { cause, places, test, change }: &Part) -> String
         line("See also", &format!("{}.", links.join(", ")));
     }
     if let Some(test) = test {
-        text += &folded(&format!("A test for {}", test.file), "rust", &test.text());
+        text += &folded(&format!("A test for the end of {}", test.file), "rust", &pasted(test));
     }
     if let Some(change) = change {
         text += &folded("A change that fixes it", "diff", change);

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use snuffer::candles::fixed;
 use snuffer::case::Case;
 use snuffer::device::Device;
 use snuffer::exec::{Deadline, Executor, Limits, reproduction};
@@ -12,7 +13,7 @@ use snuffer::hunt::Sample;
 use snuffer::ops::{self, Contract, Op};
 use snuffer::oracle::{Evidence, Kind, OracleName, Verdict, judge};
 use snuffer::outcome::Outcome;
-use snuffer::program::{self, ProgramOptions, agrees, outputs, program, test};
+use snuffer::program::{self, ProgramOptions, agrees, imports_of, outputs, program, test};
 use snuffer::store::Platform;
 use snuffer::store::regression::{Expected, Regression};
 
@@ -139,10 +140,16 @@ fn check_tests(
         for oracle in oracles.into_iter().filter(shows) {
             let (name, fails) = (format!("{name}_{oracle}"), judge(&evidence) != Verdict::Pass);
             match test(&evidence, &observations[0], oracle) {
-                Ok(program::Test { uses, function, name: called, .. }) => {
+                Ok(program::Test { file, imports, function, name: called, .. }) => {
                     let opened = if device == Device::Cpu { "Device::Cpu" } else { "Device::new_cuda(0)?" };
-                    let main = format!("fn main() -> candle_core::Result<()> {{ {called}(&{opened}) }}");
-                    tests.insert(name.clone(), format!("use candle_core as candle;\n{uses}\n{function}\n{main}\n"));
+                    let main = format!(
+                        "fn main() -> candle_core::Result<()> {{ \
+                         {called}(&{opened}).map_err(|error| candle_core::Error::Msg(error.to_string())) }}"
+                    );
+                    let source = fixed::source(&file).expect("candle's sources");
+                    let own: String = imports_of(&source).map(imported).collect();
+                    let imports = imports.beside(&source);
+                    tests.insert(name.clone(), format!("use candle_core as candle;\n{own}{imports}\n{function}\n{main}\n"));
                     wrong.insert(name, fails);
                 }
                 Err(why) if fails => without.push(format!("{name}: {why}")),
@@ -170,6 +177,21 @@ fn check_tests(
         misleading.join("\n")
     );
 }
+
+/// The `use` item of a file of candle's tests, of crates that the programs have.
+fn imported(paths: &str) -> String {
+    match paths.split("::").next() {
+        Some("candle" | "candle_core" | "candle_nn") => format!("use {paths};\n"),
+        Some("anyhow") => format!("use crate::{paths};\n"),
+        _ => String::new(),
+    }
+}
+
+/// What candle's tests use of the crate of this name, which programs do without.
+const ANYHOW: &str = "mod anyhow {
+    pub type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;
+    pub trait Context {}
+}";
 
 fn cases() -> impl Iterator<Item = (String, &'static Op, Case)> {
     let drawn = ops::ALL.iter().filter(|op| op.name != "canary").flat_map(|op| {
@@ -215,7 +237,7 @@ fn build<'a>(krate: &str, device: Device, programs: impl Iterator<Item = (&'a St
         arms += &format!("        \"{name}\" => programs::{name}::main(),\n");
     }
     let main = format!(
-        "#![allow(warnings)]\nmod programs {{\n{modules}}}\n\nfn main() -> candle_core::Result<()> {{\n    match \
+        "#![allow(warnings)]\n{ANYHOW}\nmod programs {{\n{modules}}}\n\nfn main() -> candle_core::Result<()> {{\n    match \
          std::env::args().nth(1).unwrap().as_str() {{\n{arms}        other => panic!(\"no program {{other}}\"),\n    }}\n}}\n"
     );
     crates::compile(krate, device, &main)

@@ -42,9 +42,9 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
             UsageError(format!("{} is not a checkout of candle: it has no candle-core", folder.display())).into()
         );
     }
-    let causes = RootCause::all().map_err(UsageError)?;
-    let chosen = chosen(args, &causes)?;
-    let mut tests = KeptTests::start(&causes, &args.known)?;
+    let known = args.known.failures()?;
+    let chosen = chosen(args, &known.causes)?;
+    let mut tests = KeptTests::start(&known)?;
     let bar = console::bar(chosen.len());
     let with_test = |cause: &'_ RootCause| {
         bar(&cause.name);

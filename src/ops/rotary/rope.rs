@@ -31,7 +31,7 @@ pub static ROPE: Op = Op {
     support: FUSED_SUPPORT,
     inputs: &[InputSpec::new("x", "(B, H, T, D)"), COS, SIN],
     params: &[],
-    generate: &|draw| generate(draw, FUSED_SUPPORT, HALVES, true),
+    generate: &|draw| generate(draw, FUSED_SUPPORT, HALVES),
     contract: &fused_contract,
     call: &|call| rotated(call, rotary_emb::rope),
     source: "candle_nn::rotary_emb::rope(&x, &cos, &sin)?",
@@ -54,7 +54,7 @@ pub static ROPE_I: Op = Op {
     support: FUSED_SUPPORT,
     inputs: &[InputSpec::new("x", "(B, H, T, D)"), COS, SIN],
     params: &[],
-    generate: &|draw| generate(draw, FUSED_SUPPORT, HALVES, true),
+    generate: &|draw| generate(draw, FUSED_SUPPORT, HALVES),
     contract: &fused_contract,
     call: &|call| rotated(call, rotary_emb::rope_i),
     source: "candle_nn::rotary_emb::rope_i(&x, &cos, &sin)?",
@@ -73,7 +73,7 @@ pub static ROPE_THD: Op = Op {
     support: FUSED_SUPPORT,
     inputs: &[InputSpec::new("x", "(B, T, H, D)"), COS, SIN],
     params: &[],
-    generate: &|draw| generate(draw, FUSED_SUPPORT, TIME_FIRST, true),
+    generate: &|draw| generate(draw, FUSED_SUPPORT, TIME_FIRST),
     contract: &|case| contract(case, TIME_FIRST).may_refuse(!case.is_contiguous(), why::CONTIGUOUS),
     call: &|call| rotated(call, rotary_emb::rope_thd),
     source: "candle_nn::rotary_emb::rope_thd(&x, &cos, &sin)?",
@@ -92,7 +92,7 @@ pub static ROPE_SLOW: Op = Op {
     support: SLOW_SUPPORT,
     inputs: &[InputSpec::new("x", "(B, H, T, D)"), COS, SIN],
     params: &[],
-    generate: &|draw| generate(draw, SLOW_SUPPORT, HALVES, false),
+    generate: &|draw| generate(draw, SLOW_SUPPORT, HALVES),
     contract: &slow_contract,
     call: &|call| rotated(call, rotary_emb::rope_slow),
     source: "candle_nn::rotary_emb::rope_slow(&x, &cos, &sin)?",
@@ -110,7 +110,7 @@ pub static ROPE_I_SLOW: Op = Op {
     support: SLOW_SUPPORT,
     inputs: &[InputSpec::new("x", "(B, H, T, D)"), COS, SIN],
     params: &[],
-    generate: &|draw| generate(draw, SLOW_SUPPORT, HALVES, false),
+    generate: &|draw| generate(draw, SLOW_SUPPORT, HALVES),
     contract: &slow_contract,
     call: &|call| rotated(call, rotary_emb::rope_i_slow),
     source: "candle_nn::rotary_emb::rope_i_slow(&x, &cos, &sin)?",
@@ -129,7 +129,8 @@ fn fused_contract(case: &Case) -> Contract {
 fn slow_contract(case: &Case) -> Contract {
     let tables = ["cos", "sin"].iter().filter_map(|name| case.tensor(name));
     match contract(case, HALVES) {
-        // A table of another rank is broadcast, and so is an `x` of width 1. Tables with a batch dimension are not supported.
+        // A table of another rank is broadcast, and so is an `x` of width 1. Nothing says whether tables may have a batch dimension: the
+        // fused form decides, as a sibling.
         Contract::Rejects(rule) if *rule == rule::SHAPES && !is_matched(case) => {
             Contract::Unspecified("tables of a different shape")
         }
@@ -161,13 +162,13 @@ fn rotated(call: &Call, rope: fn(&Candle, &Candle, &Candle) -> Result<Candle>) -
     Ok(vec![rope(call.tensor("x")?, call.tensor("cos")?, call.tensor("sin")?)?])
 }
 
-fn generate(draw: &mut Draw, support: &Support, form: Form, batched: bool) -> arbitrary::Result<Case> {
+fn generate(draw: &mut Draw, support: &Support, form: Form) -> arbitrary::Result<Case> {
     let dtype = draw.dtype(support)?;
     let (batch, heads, time, half) = (draw.positive()?, draw.positive()?, draw.size()?, draw.size()?);
     let shape = if form.time == 1 { [batch, time, heads, 2 * half] } else { [batch, heads, time, 2 * half] };
     let longer = if draw.one_in(3)? { draw.between(1, 3)? } else { 0 };
     let mut table = vec![time + longer, half];
-    if batched && draw.one_in(3)? {
+    if draw.one_in(3)? {
         table.insert(0, batch);
     }
     let mut case = Case::default().input("x", draw.packed(dtype, &shape)?);
