@@ -183,6 +183,8 @@ pub mod why {
     pub const FOUR_DIMENSIONS: &str = "four dimensions";
     /// Integers that another step makes, and of which a rounding or the order of equal elements decides.
     pub const UNKNOWN_INTEGERS: &str = "integers that a rounding or an open order decides";
+    /// Numbers whose squares overflow where a norm adds them up. PyTorch returns NaN for some of them.
+    pub const HUGE: &str = "gradients of huge numbers";
     /// candle fails with "cannot use `slice_set` when self and src share their storage".
     pub const SHARED: &str = "the tensor that is written shares its buffer with one that is read";
 

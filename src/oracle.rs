@@ -92,7 +92,7 @@ impl<'a> Evidence<'a> {
 
     /// Whether a rounding, a race or an order that is open decides the values, so that two results that differ may both be right.
     fn is_open(&self) -> bool {
-        let open = [why::UNKNOWN_INTEGERS, why::NO_SCALE].map(Contract::Unspecified);
+        let open = [why::UNKNOWN_INTEGERS, why::NO_SCALE, why::HUGE].map(Contract::Unspecified);
         has_rivals(self.case) || open.contains(&self.contract)
     }
 

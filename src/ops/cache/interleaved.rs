@@ -27,8 +27,10 @@ pub static INTERLEAVED: Op = Op {
         Ok(draw_parts(draw, CACHE_SUPPORT, vec![1, heads, 1, width], 2)?.param("dim", 2_usize))
     },
     contract: &|case| match part_shape(case, 2) {
+        _ if case.tensor("k0").is_some_and(|k| k.shape.len() != 4) => {
+            Contract::Unspecified("keys that are not (1, H, S, D)")
+        }
         Err(contract) => contract,
-        Ok((_, shape)) if shape.len() != 4 => Contract::Unspecified("keys that are not (1, H, S, D)"),
         Ok((_, shape)) if shape[0] != 1 => Contract::Rejects(&rule::BATCH),
         Ok((dtype, shape)) => {
             let output = |&(_, length): &(usize, usize)| (dtype, vec![length, shape[1], 2 * shape[3]]);

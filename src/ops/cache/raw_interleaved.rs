@@ -10,7 +10,7 @@ use crate::ops::support::models::kv_cache::{
     CACHE_PARAMS, affords, append_all, draw_parts, history, part_shape, spans,
 };
 use crate::ops::support::moving::gather_map::TOO_LARGE;
-use crate::ops::{Contract, Op};
+use crate::ops::{Contract, Op, rule, why};
 use crate::tensor::{DType, Support};
 
 /// `RawInterleavedKvCache::new(heads, d, max)` of keys and values `(S, H, D)` in slices: each position
@@ -34,6 +34,8 @@ pub static RAW_INTERLEAVED: Op = Op {
         Ok(case.param("dim", 0_usize).param("max", draw.between(1, 4)?))
     },
     contract: &|case| match part_shape(case, 0) {
+        // It takes slices of `f32`.
+        Err(Contract::Rejects(rule)) if *rule == rule::MIXED => Contract::Unspecified(why::NO_CALL),
         Err(contract) => contract,
         Ok((_, shape)) if shape.len() != 3 => Contract::Unspecified("keys that are not (S, H, D)"),
         Ok(_) if !affords(case, 0, case.size("max")) => TOO_LARGE,

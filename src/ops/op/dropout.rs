@@ -31,8 +31,8 @@ pub static DROPOUT: Op = Op {
         Ok(case.param("p", p).param("form", form))
     },
     contract: &|case| match of_floats(case) {
-        // Nothing is computed, so integers pass.
-        _ if case.text("form") == "eval" => facts_contract(elementwise(case)),
+        // Nothing is computed, so integers pass, as in PyTorch.
+        _ if case.text("form") == "eval" || case.float("p") == 0.0 => facts_contract(elementwise(case)),
         accepts @ Contract::Accepts { .. } => {
             let p = f64::from(case.float("p") as f32);
             let largest = case.tensor("x").map_or(f64::MAX, |x| x.dtype.max());

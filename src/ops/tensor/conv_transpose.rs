@@ -7,7 +7,7 @@ use crate::generate::Draw;
 use crate::number::Num;
 use crate::ops::support::arguments::{DILATION, GROUPS, OUTPUT_PADDING, PADDING, STRIDE};
 use crate::ops::support::images::convolution::{Window, convolve_transposed, window};
-use crate::ops::{Contract, Op, ReferenceInputs, rule, why};
+use crate::ops::{Contract, Op, ReferenceInputs, Rule, rule, why};
 use crate::tensor::{DType, Support, Tensor, product};
 
 /// `x (B, C, L)` with `kernel (C, O / groups, K)`.
@@ -126,11 +126,11 @@ pub fn contract(case: &Case, spatial: usize) -> Contract {
     if x.shape[1..].contains(&0) || kernel.shape.contains(&0) {
         return Contract::Unspecified("a convolution without channels, pixels or taps");
     }
-    let Some(spatial) = x.shape[2..].iter().zip(&kernel.shape[2..]).map(|(&n, &k)| output_size(case, n, k)).collect()
-    else {
-        return Contract::Rejects(&rule::NO_OUTPUT);
+    let sizes = x.shape[2..].iter().zip(&kernel.shape[2..]).map(|(&n, &k)| output_size(case, n, k));
+    let spatial: Vec<usize> = match sizes.collect() {
+        Ok(spatial) => spatial,
+        Err(rule) => return Contract::Rejects(rule),
     };
-    let spatial: Vec<usize> = spatial;
     let out = [&[x.shape[0], kernel.shape[1].saturating_mul(groups)], &spatial[..]].concat();
     let work = product(&[&out[..], &kernel.shape[2..], &[x.shape[1]]].concat());
     if work.is_none_or(|n| n > 1 << 20) {
@@ -143,12 +143,16 @@ pub fn contract(case: &Case, spatial: usize) -> Contract {
     Contract::accepts(x.dtype, &out)
 }
 
-/// The output's size along a dimension of `n` elements and `taps` of the kernel; `None` where no element remains.
-fn output_size(case: &Case, n: usize, taps: usize) -> Option<usize> {
+/// The output's size along a dimension of `n` elements and `taps` of the kernel, or the rule that leaves it none.
+fn output_size(case: &Case, n: usize, taps: usize) -> Result<usize, &'static Rule> {
     let Window { padding, stride, dilation, .. } = window(case);
-    let whole = (n - 1).checked_mul(stride)?.checked_add(dilation.checked_mul(taps - 1)?)?;
-    let whole = whole.checked_add(case.size("output_padding"))?.checked_add(1)?;
-    whole.checked_sub(padding.checked_mul(2)?).filter(|&size| size > 0)
+    let whole = || {
+        let spread = (n - 1).checked_mul(stride)?.checked_add(dilation.checked_mul(taps - 1)?)?;
+        spread.checked_add(case.size("output_padding"))?.checked_add(1)
+    };
+    let whole = whole().ok_or(&rule::TOO_MANY)?;
+    let cut = padding.checked_mul(2).and_then(|both| whole.checked_sub(both));
+    cut.filter(|&size| size > 0).ok_or(&rule::NO_OUTPUT)
 }
 
 /// Whether a sum of `terms` products of two integer tensors may leave their dtype.

@@ -107,7 +107,7 @@ pub fn unspecified_arguments(case: &Case, dtype: DType) -> Option<Contract> {
     let most = if dtype == DType::F64 { DType::F64 } else { DType::F32 }.max().sqrt();
     let huge = |tensor: &Tensor| tensor.values.listed().iter().any(|value| value.as_f64().abs() > most);
     let overflows = !case.backward.is_none() && case.inputs.values().any(huge);
-    overflows.then_some(Contract::Unspecified("gradients of huge numbers"))
+    overflows.then_some(Contract::Unspecified(why::HUGE))
 }
 
 /// The `eps` of the case as candle takes it.
