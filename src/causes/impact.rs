@@ -77,6 +77,13 @@ words! {
     }
 }
 
+impl Symptom {
+    /// True if it shows only in a backward pass.
+    pub const fn is_of_gradients(self) -> bool {
+        matches!(self, Self::WrongGradient | Self::NoGradient)
+    }
+}
+
 impl Hit {
     /// How many times as often as an invalid call such a call is met, roughly. Nobody needs the elements of an empty tensor.
     const fn weight(self) -> usize {

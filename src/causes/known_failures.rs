@@ -105,7 +105,10 @@ impl KnownFailures {
         };
         its.sort_by_key(|(name, kept)| {
             let is_example = cause.example.as_deref() == Some(*name);
-            (!is_example, needs_checker(kept), !cause.names(&kept.case.op), kept.case.complexity())
+            let is_of_gradients = kept.signature.as_ref().is_some_and(|own| own.oracle == OracleName::Gradient);
+            let has_other_symptom = is_of_gradients != cause.symptom.is_of_gradients();
+            let is_other_call = !cause.names(&kept.case.op);
+            (!is_example, needs_checker(kept), has_other_symptom, is_other_call, kept.case.complexity())
         });
         its
     }

@@ -189,6 +189,11 @@ impl RootCause {
         kinds.into_iter().filter(|(backend, _)| has(*backend)).map(|(_, name)| name).collect()
     }
 
+    /// True if it lies in none of the code that a kind of device has for itself.
+    pub fn is_in_shared_code(&self) -> bool {
+        self.devices.is_empty() && !self.at.iter().any(|place| ["cpu", "cuda", "kernels"].iter().any(|own| place.contains(own)))
+    }
+
     /// The functions that it lies in, as code.
     pub fn places(&self) -> String {
         self.at.iter().map(|place| format!("`{place}`")).collect::<Vec<_>>().join(", ")

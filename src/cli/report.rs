@@ -212,7 +212,7 @@ fn finding_of(kept: &Regression, limits: Limits) -> anyhow::Result<Option<Findin
 /// dispute about them.
 fn persuasion(cause: &RootCause, finding: &Finding) -> impl Ord + use<> {
     let is_of_gradients = finding.signature.oracle == OracleName::Gradient;
-    let has_other_symptom = is_of_gradients != matches!(cause.symptom, Symptom::WrongGradient | Symptom::NoGradient);
+    let has_other_symptom = is_of_gradients != cause.symptom.is_of_gradients();
     let returns = |seen: &Observation| match &seen.outcome {
         Outcome::Returned(returned) => returned.outputs.iter().flat_map(Tensor::floats).any(|x| !x.is_finite()),
         _ => false,

@@ -266,7 +266,8 @@ impl<'a> Report<'a> {
             text += &format!("- without debug assertions and overflow checks: {}\n", reproduction.unchecked);
         }
         if own::brought().is_none() {
-            text += "- Metal: not tried\n";
+            let is_shared = self.cause.is_some_and(|why| why.cause.is_in_shared_code());
+            text += if is_shared { "- Metal: not tried; it runs the same code\n" } else { "- Metal: not tried\n" };
         }
         if finding.observations.iter().any(|seen| matches!(seen.device, Device::Sim(_))) {
             text += "- \"CUDA, simulated\" executes the PTX of candle's own kernels on the CPU and checks every access; this was \

@@ -8,7 +8,7 @@ use super::Contents;
 use super::entry::Entry;
 use super::mark::Look;
 use crate::causes::{Explanation, Link, Relation, Sighting, Upstream};
-use crate::ops::Contract;
+use crate::ops::{Contract, own};
 use crate::oracle::{Evidence, judge_on};
 use crate::outcome::{Observation, Outcome};
 use crate::program::call;
@@ -62,6 +62,8 @@ struct Seen {
     contiguous: Option<String>,
     /// What the call that candle has for the same did, if the case was compared with it.
     sibling: Option<String>,
+    /// What the call did for single samples of a batch, each with its place.
+    samples: Vec<(usize, String)>,
     broken: Option<String>,
 }
 
@@ -178,12 +180,14 @@ fn expected(contract: &Contract) -> String {
 }
 
 fn outcome(evidence: Option<&Evidence>, seen: &Observation) -> Seen {
+    let samples = evidence.map_or_else(Vec::new, |evidence| own::samples(evidence.case));
     Seen {
         device: seen.device.to_string(),
         outcome: seen.outcome.summary(),
         again: seen.again.as_ref().map(Outcome::summary),
         contiguous: seen.contiguous.as_ref().map(Outcome::summary),
         sibling: seen.sibling.as_ref().map(Outcome::summary),
+        samples: samples.iter().zip(&seen.samples).map(|(sample, alone)| (sample.place, alone.summary())).collect(),
         broken: evidence.and_then(|evidence| broken(evidence, seen)),
     }
 }
