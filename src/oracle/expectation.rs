@@ -59,6 +59,19 @@ impl Evidence<'_> {
     }
 }
 
+impl Evidence<'_> {
+    /// The sum of the gradient `grad` over all elements of the input `name`, at the position 0. Equal elements that compete may share it
+    /// in any way.
+    pub fn gradient_sum(&self, name: &str, grad: &Tensor) -> Option<Expectation> {
+        let input = self.case.tensor(name).filter(|_| self.expected().is_some())?;
+        let (factor, grads) = (FACTOR * self.op.ulps, grad.floats());
+        let mut want = derivative(self, name, input, &vec![1.0; input.stored()?]);
+        want.slope_error += grads.iter().map(|grad| grad.abs()).sum::<f64>() * grad.dtype.unit_roundoff();
+        let agreement = compare_slope(&want, grads.iter().sum(), grad.dtype, factor);
+        expectation(0, want.slope, bound(want.slope_error, grad.dtype, factor), agreement)
+    }
+}
+
 fn expectation(position: usize, value: f64, within: f64, agreement: Agreement) -> Option<Expectation> {
     let kept = agreement == Agreement::Same;
     (agreement != Agreement::Unknown).then_some(Expectation { position, value, within, kept })

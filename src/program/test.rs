@@ -285,12 +285,29 @@ impl Promised {
             return Ok("has_a_gradient".to_string());
         }
         let before = self.0.lines.len();
+        let is_wrong = |one: &Expectation| !one.kept;
+        let mut shows = false;
         for (name, grad) in &store.gradients {
             let (Some(var), data) = (var(name), &evidence.case.inputs[name]) else { continue };
             let expected = evidence.gradient_expectations(name, grad);
+            shows |= expected.iter().any(is_wrong);
             let of = format!("grads.get(&{var}).expect(\"a gradient of {name}\")");
             let positions = data.buffer_positions();
             self.compare(&of, grad, &listed(&expected, expected.len()), |element| positions[element]);
+        }
+        if shows {
+            return self.promise_since(before, "has_the_right_gradient");
+        }
+        // Elements that compete for a gradient: only their sum is known.
+        let sums = store.gradients.iter().filter_map(|(name, grad)| Some((evidence.gradient_sum(name, grad)?, name, grad)));
+        if let Some((expected, name, grad)) = sums.into_iter().find(|(expected, ..)| is_wrong(expected))
+            && let Some(var) = var(name)
+        {
+            self.0.lines.truncate(before);
+            let of = format!("grads.get(&{var}).expect(\"a gradient of {name}\").sum_all()?");
+            let sum = Tensor::new(grad.dtype, vec![1], vec![Value::of(grad.dtype, grad.floats().iter().sum())]);
+            self.compare(&of, &sum, &[&expected], |element| element);
+            return self.promise_since(before, "has_a_gradient_of_the_right_sum");
         }
         self.promise_since(before, "has_the_right_gradient")
     }

@@ -273,7 +273,7 @@ impl<'a> Report<'a> {
             text += "- \"CUDA, simulated\" executes the PTX of candle's own kernels on the CPU and checks every access; this was \
                      not run on a GPU\n";
         }
-        text + "- found by fuzzing and minimized with snuffer\n"
+        text + "- found with snuffer\n"
     }
 }
 
