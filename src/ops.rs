@@ -194,6 +194,9 @@ pub mod why {
     }
 }
 
+/// A program may catch what a call of it throws: its functions keep no state.
+impl std::panic::RefUnwindSafe for Op {}
+
 impl Op {
     /// `case` with the default of each param that it leaves out: what contracts, calls, templates and references get.
     pub fn complete<'a>(&self, case: &'a Case) -> Cow<'a, Case> {

@@ -25,7 +25,7 @@ use crate::tensor::View;
 pub use answer::{Answer, Blame};
 pub use comparison::{Comparison, Difference, Turned, changed};
 pub use junit::junit;
-pub use markdown::Report;
+pub use markdown::{Report, Source};
 pub use markdown::text::{fenced, inline};
 pub use reason::reason;
 pub use sarif::{location, sarif};

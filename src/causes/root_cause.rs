@@ -191,7 +191,8 @@ impl RootCause {
 
     /// True if it lies in none of the code that a kind of device has for itself.
     pub fn is_in_shared_code(&self) -> bool {
-        self.devices.is_empty() && !self.at.iter().any(|place| ["cpu", "cuda", "kernels"].iter().any(|own| place.contains(own)))
+        self.devices.is_empty()
+            && !self.at.iter().any(|place| ["cpu", "cuda", "kernels"].iter().any(|own| place.contains(own)))
     }
 
     /// The functions that it lies in, as code.

@@ -103,6 +103,7 @@ pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
         since: since.as_deref(),
         elsewhere: elsewhere.as_deref(),
         cause: cause.map(|cause| Why { cause, places: places.as_deref(), change: change.as_deref(), is_asked }),
+        source,
         ..Report::new(&finding, &evidence, &known)
     };
     let text = report.markdown();
@@ -111,6 +112,11 @@ pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
     print!("{text}");
     eprintln!("snuffer: written to {}", folder.display());
     Ok(exit)
+}
+
+/// A file of the release under test, if it is on this machine.
+fn source(file: &str) -> Option<String> {
+    fixed::source(file).ok()
 }
 
 /// Writes an issue about all causes of a theme. Notes are no bugs.
@@ -129,7 +135,7 @@ fn about_theme(args: &Args, theme: &Theme, known: &KnownFailures) -> anyhow::Res
             change: fixed::diff_of(cause)?,
         });
     }
-    let text = report::theme(theme, &parts);
+    let text = report::theme(theme, &parts, source);
     let folder = args.into.join(&args.name);
     write_atomically(&folder.join("report.md"), text.as_bytes())?;
     print!("{text}");
@@ -201,8 +207,15 @@ fn chosen<'a>(
 
 /// What `kept` keeps, as a finding of today with its very case; `None` if it does not fail on the devices that are built.
 fn finding_of(kept: &Regression, limits: Limits) -> anyhow::Result<Option<Finding>> {
-    let Some(signature) = &kept.signature else { return Ok(None) };
+    let (Some(op), Some(own)) = (ops::find(&kept.case.op), &kept.signature) else { return Ok(None) };
     let mut executor = Executor::start(&default_devices(), &limits.into())?;
+    let found = examine(&mut executor, op, &kept.case, Patience::Full)?.verdict.signatures(op.name);
+    // A signature may say which of the devices fail.
+    let Some(signature) =
+        found.iter().find(|found| own == *found).or_else(|| found.iter().find(|found| own.is_alike(found)))
+    else {
+        return Ok(None);
+    };
     let settings = Settings { attempts: 0, ..Settings::default() };
     Ok(settle(&mut executor, kept.case.clone(), signature, settings)?.finding)
 }

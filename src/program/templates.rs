@@ -150,7 +150,10 @@ pub fn rust_call(op: &Op, call: &Case, device: Device) -> Result<Vec<String>, St
         _ => "&Device::Cpu".to_string(),
     };
     context.insert("there".to_string(), there.into());
-    lines(&SOURCES, op.name, op.source, &context).map_err(|error| format!("{error:#}"))
+    // As a person writes it.
+    let largest = usize::MAX.to_string();
+    let written = |lines: Vec<String>| lines.iter().map(|line| line.replace(&largest, "usize::MAX")).collect();
+    lines(&SOURCES, op.name, op.source, &context).map(written).map_err(|error| format!("{error:#}"))
 }
 
 /// The lines of the same call in PyTorch. An `Err` says why there are none.

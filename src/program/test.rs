@@ -65,7 +65,9 @@ impl Test {
         let imports = imports.to_string();
         let blank = if imports.is_empty() { "" } else { "\n" };
         let called = |on: &str, opened: &str| {
-            format!("{imports}{blank}{function}\n#[test]\nfn {name}_{on}() -> Result<()> {{\n    {name}(&{opened})\n}}\n")
+            format!(
+                "{imports}{blank}{function}\n#[test]\nfn {name}_{on}() -> Result<()> {{\n    {name}(&{opened})\n}}\n"
+            )
         };
         match only {
             Some(Device::Cpu) => return called("cpu", "Device::Cpu"),
@@ -165,7 +167,9 @@ impl Promised {
         self.push(format!("assert!(called.is_err(), \"{rule}\");"));
         self.synchronize();
         let words = rule.id.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
-        format!("rejects_{}", words.collect::<Vec<_>>().join("_").to_lowercase())
+        let words: Vec<&str> = words.collect();
+        let is_clause = words.iter().any(|word| ["is", "are", "do", "has", "leaves", "overflows"].contains(word));
+        format!("{}_{}", if is_clause { "fails_if" } else { "rejects" }, words.join("_").to_lowercase())
     }
 
     fn survives(&mut self) -> String {
@@ -299,7 +303,8 @@ impl Promised {
             return self.promise_since(before, "has_the_right_gradient");
         }
         // Elements that compete for a gradient: only their sum is known.
-        let sums = store.gradients.iter().filter_map(|(name, grad)| Some((evidence.gradient_sum(name, grad)?, name, grad)));
+        let sums =
+            store.gradients.iter().filter_map(|(name, grad)| Some((evidence.gradient_sum(name, grad)?, name, grad)));
         if let Some((expected, name, grad)) = sums.into_iter().find(|(expected, ..)| is_wrong(expected))
             && let Some(var) = var(name)
         {

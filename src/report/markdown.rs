@@ -4,7 +4,6 @@ pub mod text;
 
 use std::fmt::Write as _;
 
-use crate::candles::fixed;
 use crate::causes::{KnownFailures, Sighting, Upstream};
 use crate::device::Device;
 use crate::exec::Ran;
@@ -48,7 +47,12 @@ pub struct Report<'a> {
     pub known: &'a KnownFailures,
     /// Why it happens, if that is known.
     pub cause: Option<Why<'a>>,
+    /// The text of a file of candle, where its sources are at hand.
+    pub source: Source,
 }
+
+/// Reads a file of candle by its path in candle's repository.
+pub type Source = fn(&str) -> Option<String>;
 
 impl<'a> Report<'a> {
     /// The report of `finding` without what takes a while: a program, an ablation and a bisection.
@@ -70,6 +74,7 @@ impl<'a> Report<'a> {
             elsewhere: None,
             known,
             cause,
+            source: |_| None,
         }
     }
 
@@ -125,7 +130,7 @@ impl<'a> Report<'a> {
         let seen = finding.observations.iter().find(|seen| seen.device == finding.violation.device);
         if let Some(test) = seen.and_then(|seen| test(evidence, seen, finding.violation.oracle).ok()) {
             let title = format!("A test for the end of {}, which fails until this is fixed", test.file);
-            text += &folded(&title, "rust", &pasted(&test));
+            text += &folded(&title, "rust", &pasted(&test, self.source));
         }
         if let Ok(torch) = torch(evidence.op, &finding.case) {
             text += &folded("The same call in PyTorch, for comparison", "python", &torch);
@@ -277,9 +282,9 @@ impl<'a> Report<'a> {
     }
 }
 
-/// The test as the end of the file that it belongs to, as far as that is on this machine.
-pub(super) fn pasted(test: &Test) -> String {
-    test.added_to(&fixed::source(&test.file).unwrap_or_default())
+/// The test as the end of the file that it belongs to; as a new file, if that is not at hand.
+pub(super) fn pasted(test: &Test, source: Source) -> String {
+    test.added_to(&source(&test.file).unwrap_or_default())
 }
 
 /// The output of a program, stdout first.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use super::markdown::pasted;
+use super::markdown::{Source, pasted};
 use super::markdown::text::{folded, inline};
 use super::words::device;
 use crate::CANDLE;
@@ -24,8 +24,8 @@ pub struct Part<'a> {
     pub change: Option<String>,
 }
 
-/// The issue about `theme`.
-pub fn theme(theme: &Theme, parts: &[Part]) -> String {
+/// The issue about `theme`, with tests for the files that `source` reads.
+pub fn theme(theme: &Theme, parts: &[Part], source: Source) -> String {
     let mut text = format!("# {}\n\n{}\n\nSeen in candle {CANDLE}.", theme.title, theme.decision.trim());
     if parts.iter().any(|part| part.cause.on() == ["cuda"]) {
         text += " Results on CUDA are those of a simulated device that executes candle's own kernels, unless a GPU is named.";
@@ -44,7 +44,7 @@ pub fn theme(theme: &Theme, parts: &[Part]) -> String {
     text += "\nSince: found by running older releases on the CPU. ≤: there or earlier. ?: not tried.\n";
     text += &changes(parts);
     for (number, part) in (1..).zip(parts) {
-        text += &section(number, part);
+        text += &section(number, part, source);
     }
     text
 }
@@ -87,7 +87,7 @@ fn changes(parts: &[Part]) -> String {
     text + "\n"
 }
 
-fn section(number: usize, Part { cause, places, test, change }: &Part) -> String {
+fn section(number: usize, Part { cause, places, test, change }: &Part, source: Source) -> String {
     let mut text = format!("\n## {number}. {}\n\n{}\n\nIn {places}.\n", inline(&cause.title), cause.explanation.trim());
     let mut line = |label: &str, said: &str| {
         let _ = write!(text, "\n{label} {}\n", said.trim());
@@ -99,7 +99,7 @@ fn section(number: usize, Part { cause, places, test, change }: &Part) -> String
         line("See also", &format!("{}.", links.join(", ")));
     }
     if let Some(test) = test {
-        text += &folded(&format!("A test for the end of {}", test.file), "rust", &pasted(test));
+        text += &folded(&format!("A test for the end of {}", test.file), "rust", &pasted(test, source));
     }
     if let Some(change) = change {
         text += &folded("A change that fixes it", "diff", change);

@@ -149,7 +149,10 @@ fn check_tests(
                     let source = fixed::source(&file).expect("candle's sources");
                     let own: String = imports_of(&source).map(imported).collect();
                     let imports = imports.beside(&source);
-                    tests.insert(name.clone(), format!("use candle_core as candle;\n{own}{imports}\n{function}\n{main}\n"));
+                    tests.insert(
+                        name.clone(),
+                        format!("use candle_core as candle;\n{own}{imports}\n{function}\n{main}\n"),
+                    );
                     wrong.insert(name, fails);
                 }
                 Err(why) if fails => without.push(format!("{name}: {why}")),

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde::Serialize;
 use snuffer::CANDLE;
-use snuffer::causes::{Hit, Instead, Link, RootCause, Sighting, Since, Symptom, cause_of};
+use snuffer::causes::{Hit, Instead, KnownFailures, Link, RootCause, Sighting, Since, Symptom, cause_of};
 use snuffer::exec::CandleUnderTest;
 use snuffer::store::regression::slug;
 
@@ -80,12 +80,25 @@ fn what_fails_with_a_proven_fix_has_another_cause() {
 }
 
 #[test]
-fn a_report_of_a_cause_without_a_finding_says_how_to_make_one() {
+fn a_report_of_a_cause_without_a_finding_is_about_what_its_regression_keeps() {
     let folder = tempfile::tempdir().expect("a folder");
-    let output = snuffer(&folder.path().join("none"), &["report", "chunk-into-0"]);
-    let said = text(&output.stderr);
-    assert_eq!(code(&output), 1, "{said}");
-    assert!(said.contains("`snuffer import ") && said.contains("tensor.chunk/zero-chunks-panics/case.toml`"), "{said}");
+    let into = folder.path().join("reports");
+    let arguments = ["--no-program", "--conditions", "1s", "--into", into.to_str().expect("a path")];
+    let output = snuffer(&folder.path().join("none"), &[&["report", "chunk-into-0"][..], &arguments].concat());
+    let said = text(&output.stdout);
+    assert_eq!(code(&output), 0, "{}", text(&output.stderr));
+    assert!(said.starts_with("# Tensor::chunk into 0 parts panics with a division by 0\n") && said.contains(".chunk(0, "), "{said}");
+    assert!(into.join("chunk-into-0-parts-divides-by-0/case.toml").is_file());
+}
+
+#[test]
+fn an_example_is_a_regression_of_its_cause() {
+    let known = KnownFailures::new(regressions()).expect("causes");
+    for cause in &known.causes {
+        let Some(example) = &cause.example else { continue };
+        let its = known.regressions_of(cause);
+        assert_eq!(its.first().map(|(name, _)| *name), Some(example.as_str()), "{}", cause.name);
+    }
 }
 
 #[test]

@@ -323,7 +323,7 @@ fn the_report_of_a_theme_counts_tests_and_proofs() {
     let (proven, unproven) = (&causes[place], &others[place]);
     let with = |cause| Part { cause, places: cause.places(), test: None, change: Some("-old\n+new\n".to_string()) };
     let (_, about) = themes.iter().next().expect("a theme");
-    let said = theme(about, &[with(proven), with(unproven)]);
+    let said = theme(about, &[with(proven), with(unproven)], |_| None);
     let passing = proven.proof.as_ref().expect("a proof").fixes.len();
     for part in [
         "2 of 2 have a change below, 0 of these with a test. Tried on ".to_string(),
@@ -332,6 +332,6 @@ fn the_report_of_a_theme_counts_tests_and_proofs() {
     ] {
         assert!(said.contains(&part), "{part} is not in\n{said}");
     }
-    let alone = theme(about, &[with(unproven)]);
+    let alone = theme(about, &[with(unproven)], |_| None);
     assert!(!alone.contains("Tried on"), "{alone}");
 }

@@ -31,7 +31,7 @@ pub static ROPE: Op = Op {
     support: FUSED_SUPPORT,
     inputs: &[InputSpec::new("x", "(B, H, T, D)"), COS, SIN],
     params: &[],
-    generate: &|draw| generate(draw, FUSED_SUPPORT, HALVES),
+    generate: &|draw| generate(draw, FUSED_SUPPORT, HALVES, 3),
     contract: &fused_contract,
     call: &|call| rotated(call, rotary_emb::rope),
     source: "candle_nn::rotary_emb::rope(&x, &cos, &sin)?",
@@ -54,7 +54,7 @@ pub static ROPE_I: Op = Op {
     support: FUSED_SUPPORT,
     inputs: &[InputSpec::new("x", "(B, H, T, D)"), COS, SIN],
     params: &[],
-    generate: &|draw| generate(draw, FUSED_SUPPORT, HALVES),
+    generate: &|draw| generate(draw, FUSED_SUPPORT, HALVES, 3),
     contract: &fused_contract,
     call: &|call| rotated(call, rotary_emb::rope_i),
     source: "candle_nn::rotary_emb::rope_i(&x, &cos, &sin)?",
@@ -73,7 +73,7 @@ pub static ROPE_THD: Op = Op {
     support: FUSED_SUPPORT,
     inputs: &[InputSpec::new("x", "(B, T, H, D)"), COS, SIN],
     params: &[],
-    generate: &|draw| generate(draw, FUSED_SUPPORT, TIME_FIRST),
+    generate: &|draw| generate(draw, FUSED_SUPPORT, TIME_FIRST, 3),
     contract: &|case| contract(case, TIME_FIRST).may_refuse(!case.is_contiguous(), why::CONTIGUOUS),
     call: &|call| rotated(call, rotary_emb::rope_thd),
     source: "candle_nn::rotary_emb::rope_thd(&x, &cos, &sin)?",
@@ -92,7 +92,7 @@ pub static ROPE_SLOW: Op = Op {
     support: SLOW_SUPPORT,
     inputs: &[InputSpec::new("x", "(B, H, T, D)"), COS, SIN],
     params: &[],
-    generate: &|draw| generate(draw, SLOW_SUPPORT, HALVES),
+    generate: &|draw| generate(draw, SLOW_SUPPORT, HALVES, 30),
     contract: &slow_contract,
     call: &|call| rotated(call, rotary_emb::rope_slow),
     source: "candle_nn::rotary_emb::rope_slow(&x, &cos, &sin)?",
@@ -110,7 +110,7 @@ pub static ROPE_I_SLOW: Op = Op {
     support: SLOW_SUPPORT,
     inputs: &[InputSpec::new("x", "(B, H, T, D)"), COS, SIN],
     params: &[],
-    generate: &|draw| generate(draw, SLOW_SUPPORT, HALVES),
+    generate: &|draw| generate(draw, SLOW_SUPPORT, HALVES, 30),
     contract: &slow_contract,
     call: &|call| rotated(call, rotary_emb::rope_i_slow),
     source: "candle_nn::rotary_emb::rope_i_slow(&x, &cos, &sin)?",
@@ -162,13 +162,14 @@ fn rotated(call: &Call, rope: fn(&Candle, &Candle, &Candle) -> Result<Candle>) -
     Ok(vec![rope(call.tensor("x")?, call.tensor("cos")?, call.tensor("sin")?)?])
 }
 
-fn generate(draw: &mut Draw, support: &Support, form: Form) -> arbitrary::Result<Case> {
+/// One case in `batched` has tables for each sequence.
+fn generate(draw: &mut Draw, support: &Support, form: Form, batched: u32) -> arbitrary::Result<Case> {
     let dtype = draw.dtype(support)?;
     let (batch, heads, time, half) = (draw.positive()?, draw.positive()?, draw.size()?, draw.size()?);
     let shape = if form.time == 1 { [batch, time, heads, 2 * half] } else { [batch, heads, time, 2 * half] };
     let longer = if draw.one_in(3)? { draw.between(1, 3)? } else { 0 };
     let mut table = vec![time + longer, half];
-    if draw.one_in(3)? {
+    if draw.one_in(batched)? {
         table.insert(0, batch);
     }
     let mut case = Case::default().input("x", draw.packed(dtype, &shape)?);
