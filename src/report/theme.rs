@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use super::markdown::{Source, pasted};
 use super::markdown::text::{folded, inline};
+use super::markdown::{Source, pasted};
 use super::words::device;
 use crate::CANDLE;
 use crate::causes::{Proof, Relation, RootCause, Since, Theme};
