@@ -24,6 +24,7 @@ impl Imports {
     }
 
     /// With candle-core by the name that it has in candle-nn's own tests.
+    #[must_use]
     pub fn of_candle_nn(self) -> Self {
         let renamed = |(krate, names)| (if krate == "candle_core" { "candle" } else { krate }, names);
         Self(self.0.into_iter().map(renamed).collect())
@@ -35,6 +36,7 @@ impl Imports {
     }
 
     /// Those that a file with the text `source` does not import yet.
+    #[must_use]
     pub fn beside(&self, source: &str) -> Self {
         let there: BTreeSet<&str> = imports_of(source).flat_map(bound).collect();
         let lacking = |names: &Vec<&'static str>| names.iter().copied().filter(|name| !there.contains(name)).collect();
