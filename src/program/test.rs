@@ -17,6 +17,9 @@ const LISTED: usize = 16;
 /// The digits after the point to which candle's own tests round.
 const DIGITS: i32 = 4;
 
+/// The crate of candle's tensors.
+const CORE: &str = "candle_core";
+
 /// A tolerance that is too small to matter.
 const TINY: f64 = 1e-30;
 
@@ -42,13 +45,13 @@ impl Test {
         let all = ["Device", "Result", "Tensor", "test_device"];
         let imports = body.imports(if only.is_some() { &all[..3] } else { &all });
         // Some files of candle's tests import the `Result` of anyhow, which closures do not return.
-        let body = body.borrowing().replace("| -> Result<", "| -> candle_core::Result<");
+        let body = body.borrowing().replace("| -> Result<", &format!("| -> {CORE}::Result<"));
         let function = format!("fn {name}(device: &Device) -> Result<()> {{\n{body}    Ok(())\n}}\n");
         if !imports.has_candle_nn() && !function.contains("candle_nn") {
             return Self { package: "candle-core", file: file("candle-core"), name, imports, function, only };
         }
         // candle-nn has candle-core under this name.
-        let (imports, function) = (imports.of_candle_nn(), function.replace("candle_core", "candle"));
+        let (imports, function) = (imports.of_candle_nn(), function.replace(CORE, "candle"));
         Self { package: "candle-nn", file: file("candle-nn"), name, imports, function, only }
     }
 

@@ -13,7 +13,6 @@ use crate::set_up::{Devices, Ready};
 use crate::shell::{cargo, say, status, target};
 
 mod attack;
-mod bench;
 mod book;
 mod candle;
 mod candle_tests;
@@ -98,8 +97,6 @@ enum Task {
     Book(book::Args),
     /// Make the pictures of a terminal in `docs/images`.
     Picture,
-    /// Measure how fast the simulated device and hunts are, and write docs/performance.md.
-    Bench(bench::Args),
     /// Measure the figures that a change must not make worse.
     Measure(measure::Args),
     /// Move the suite to another release of candle: list the places to reread, then pin it.
@@ -192,7 +189,6 @@ fn run(task: Task) -> anyhow::Result<u8> {
         Task::Attack(args) => attack::run(&args),
         Task::Book(args) => book::run(&args),
         Task::Picture => picture::run(root),
-        Task::Bench(args) => bench::run(&args),
         Task::Measure(args) => measure::run(&args),
         Task::Candle(args) => candle::run(root, &args),
         Task::CandleTests(args) => candle_tests::run(&set_up::toolkit()?, &args),
