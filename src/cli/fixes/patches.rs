@@ -33,8 +33,6 @@ pub fn series(causes: &[(&RootCause, Option<Test>)], checkout: Option<&Path>, au
     let mut series = Series::default();
     // The edits of each file so far. All find their places in the text as it was.
     let mut edits: BTreeMap<&str, Vec<(&str, &Edit)>> = BTreeMap::new();
-    // The files of tests so far.
-    let mut tests: BTreeMap<String, String> = BTreeMap::new();
     let mut subjects: Vec<(&RootCause, Vec<Change>)> = Vec::new();
     'causes: for (cause, test) in causes {
         let Some(fix) = &cause.fix else { continue };
@@ -58,15 +56,11 @@ pub fn series(causes: &[(&RootCause, Option<Test>)], checkout: Option<&Path>, au
         for (file, own) in own {
             edits.entry(file).or_default().extend(own);
         }
-        if let Some(test) = test {
-            let old = tests.get(&test.file).cloned().or_else(|| text(&test.file));
-            let new = match &old {
-                Some(old) => format!("{old}\n{}", test.added_to(old)),
-                None => test.text(),
-            };
-            tests.insert(test.file.clone(), new.clone());
-            changes.push(Change { file: test.file.clone(), old, new });
-        }
+        changes.extend(test.as_ref().map(|test| Change {
+            file: format!("{}/tests/{}.rs", test.package, cause.name.replace('-', "_")),
+            old: None,
+            new: test.text(),
+        }));
         subjects.push((cause, changes));
     }
     let count = subjects.len();
