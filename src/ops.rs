@@ -194,7 +194,7 @@ pub mod why {
     }
 }
 
-/// A program may catch what a call of it throws: its functions keep no state.
+/// A program may catch a panic of its call: the functions keep no state.
 impl std::panic::RefUnwindSafe for Op {}
 
 impl Op {

@@ -57,9 +57,7 @@ impl Evidence<'_> {
         };
         (0..stored.min(MAX_ELEMENTS)).filter_map(of).collect()
     }
-}
 
-impl Evidence<'_> {
     /// The sum of the gradient `grad` over all elements of the input `name`, at the position 0. Equal elements that compete may share it
     /// in any way.
     pub fn gradient_sum(&self, name: &str, grad: &Tensor) -> Option<Expectation> {

@@ -14,7 +14,7 @@ const TRAITS: [(&str, &str); 3] = [("Optimizer", "optimizer."), ("RNN", "LSTM"),
 pub struct Imports(BTreeMap<&'static str, Vec<&'static str>>);
 
 impl Imports {
-    /// What `body` needs, and `also` of candle-core.
+    /// The items that `body` needs, and `also` of candle-core.
     pub fn of(body: &str, also: &[&'static str]) -> Self {
         let mut core = also.to_vec();
         core.extend(ITEMS.into_iter().filter(|name| needs(body, name)));

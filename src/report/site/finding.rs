@@ -62,7 +62,7 @@ struct Seen {
     contiguous: Option<String>,
     /// What the call that candle has for the same did, if the case was compared with it.
     sibling: Option<String>,
-    /// What the call did for single samples of a batch, each with its place.
+    /// The results for single samples of a batch, by their places in it.
     samples: Vec<(usize, String)>,
     broken: Option<String>,
 }
