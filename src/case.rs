@@ -2,6 +2,7 @@
 
 mod complexity;
 mod param;
+mod repeat;
 mod shared;
 mod spec;
 
@@ -12,6 +13,7 @@ use thiserror::Error;
 
 pub use complexity::Complexity;
 pub use param::Param;
+pub use repeat::Repeat;
 pub use shared::Shared;
 pub use spec::{Absent, InputSpec, Kind, Only, ParamSpec, Specs, nearest};
 
@@ -31,6 +33,9 @@ pub struct Case {
     /// the outputs, and runs the backward pass.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub threads: Vec<usize>,
+    /// How many times the call is made on the same inputs, if more than once. The outputs are those of the last time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repeat: Option<Repeat>,
     /// The backward pass, if any.
     #[serde(default, skip_serializing_if = "Backward::is_none")]
     pub backward: Backward,
@@ -159,7 +164,7 @@ impl Case {
     /// The sequence of `calls`, with everything else as in this one.
     #[must_use]
     pub fn with_calls(&self, calls: Vec<Self>) -> Self {
-        let empty = Self { op: self.op.clone(), backward: self.backward, ..Self::default() };
+        let empty = Self { op: self.op.clone(), backward: self.backward, repeat: self.repeat, ..Self::default() };
         calls.into_iter().fold(empty, Self::then)
     }
 

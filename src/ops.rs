@@ -34,8 +34,8 @@ pub use registry::ALL;
 pub use rule::Rule;
 pub use siblings::{Same, beside, sibling};
 pub use support::call::{Call, case_dtype};
+pub use support::other_device::{in_rust as other_device_in_rust, second, wants_other, wants_second};
 pub use support::reference_inputs::ReferenceInputs;
-pub use support::second_device::{second, wants_second};
 pub use support::templates::{RUST_TEMPLATES, TORCH_TEMPLATES};
 
 use std::borrow::Cow;

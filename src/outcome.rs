@@ -16,7 +16,7 @@ use crate::tensor::Tensor;
 
 pub use cuda_error::CudaError;
 pub use device_reports::{DeviceReport, DeviceReports};
-pub use effort::{Effort, Efforts, Serial};
+pub use effort::{Effort, Efforts, Growth, Serial};
 pub use place::{Function, Place};
 
 /// The outcome of a case on one device.

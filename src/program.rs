@@ -15,7 +15,7 @@ mod torch;
 use crate::case::{Backward, Case};
 use crate::device::Device;
 use crate::ops::sequence::{self, Step};
-use crate::ops::{Op, wants_second};
+use crate::ops::{Op, wants_other};
 use crate::outcome::Outcome;
 use crate::tensor::DType;
 
@@ -54,7 +54,7 @@ pub fn outputs(outcome: &Outcome) -> Vec<(DType, usize)> {
 
 /// The call itself in a few lines, or every call of a sequence. Written for the CPU unless it needs two devices.
 pub fn call(op: &'static Op, case: &Case) -> String {
-    let device = if wants_second(case) { Device::Cuda(0) } else { Device::Cpu };
+    let device = if wants_other(case) { Device::Cuda(0) } else { Device::Cpu };
     let steps = sequence::steps(case);
     let calls = if steps.is_empty() { vec![Step { op, call: case.clone(), flowing: None, thread: 0 }] } else { steps };
     let lines = |Step { op, call, thread, .. }: &Step| {

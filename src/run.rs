@@ -4,6 +4,7 @@
 pub mod effort;
 #[cfg(feature = "cuda")]
 pub mod gpu;
+mod growth;
 #[cfg(feature = "cuda")]
 mod hidden;
 mod panic_location;
@@ -160,6 +161,18 @@ fn attempt(
         tensors.insert(name.as_str(), tensor);
     }
     enter(Phase::Forward);
+    if let Some(repeat) = case.repeat {
+        efforts.growth = growth::of(device, repeat, || {
+            let outputs = op.call(case, tensors.clone(), device)?;
+            if !vars.is_empty() && outputs.iter().all(|output| output.dtype().is_float()) {
+                enter(Phase::Backward);
+                // An `Err` comes again when the call is measured.
+                drop(gradients(case, &outputs, &vars));
+            }
+            enter(Phase::Forward);
+            Ok(())
+        })?;
+    }
     let (outputs, effort) = effort::of(device, || op.call(case, tensors, device));
     efforts.forward = effort;
     let outputs = outputs?;

@@ -1,6 +1,6 @@
 //! The order of cases from simple to complex, which the minimizer descends.
 
-use super::{Backward, Case, Param};
+use super::{Backward, Case, Param, Repeat};
 use crate::tensor::{Tensor, Value};
 
 /// See [`Case::complexity`]. Compared field by field.
@@ -9,6 +9,7 @@ pub struct Complexity {
     steps: usize,
     /// How many steps are made in other threads, and in which.
     threads: (usize, Vec<usize>),
+    repeat: Option<Repeat>,
     elements: u128,
     dims: usize,
     absent: usize,
@@ -21,7 +22,7 @@ pub struct Complexity {
 }
 
 impl Case {
-    /// The complexity of this case, which the minimizer reduces: steps, threads and shapes first, then views, dtypes, the backward pass,
+    /// The complexity of this case, which the minimizer reduces: steps, threads, repetitions and shapes first, then views, dtypes, the backward pass,
     /// params, and values.
     pub fn complexity(&self) -> Complexity {
         let mut complexity = Complexity::default();
@@ -37,6 +38,7 @@ impl Case {
         }
         complexity.steps = self.steps.len();
         complexity.threads = (self.threads.iter().filter(|&&thread| thread > 0).count(), self.threads.clone());
+        complexity.repeat = self.repeat;
         complexity.backward = self.backward;
         complexity.params = self.params.values().flat_map(param_weights).collect();
         let items: usize = self.params.values().map(|param| param.items().len()).sum();

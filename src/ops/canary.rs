@@ -4,12 +4,13 @@ mod beside;
 #[cfg(feature = "cuda")]
 mod device;
 
+use std::mem;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use candle_core::{Error, Result, Tensor};
 use rustix::process::{Signal, getpid, kill_process};
 
-use crate::case::{Case, ParamSpec};
+use crate::case::{Case, ParamSpec, Repeat};
 use crate::device::Device;
 use crate::ops::support::arguments::ANY;
 use crate::ops::{Call, Contract, Op, rule};
@@ -29,7 +30,7 @@ const fn fault(name: &'static str, kind: &'static str) -> Fault {
 }
 
 /// Faults on every device.
-const FAULTS: [Fault; 8] = [
+const FAULTS: [Fault; 9] = [
     fault("panic", "panic"),
     fault("abort", "died"),
     fault("stack overflow", "stack overflow"),
@@ -38,7 +39,11 @@ const FAULTS: [Fault; 8] = [
     fault("allocate without end", "out of memory"),
     fault("wrong value", "wrong value"),
     fault("nondeterministic", "differs"),
+    fault(KEPT, "growing memory"),
 ];
+
+/// The fault that shows when its call is repeated.
+const KEPT: &str = "keep memory";
 
 /// Faults on CUDA devices, each a kernel of `canary/faults.ptx`.
 const DEVICE_FAULTS: [Fault; 5] = [
@@ -95,7 +100,8 @@ pub static CANARY: Op = Op {
 /// The case that plants `fault`.
 pub fn case(fault: &str) -> Case {
     let x = Data::new(DType::F32, vec![2], vec![Value::Float(1.0), Value::Float(2.0)]);
-    Case::new(CANARY.name).param("fault", fault).input("x", x)
+    let repeat = (fault == KEPT).then_some(Repeat::LEAST);
+    Case { repeat, ..Case::new(CANARY.name).param("fault", fault).input("x", x) }
 }
 
 fn call(call: &Call) -> Result<Vec<Tensor>> {
@@ -112,6 +118,10 @@ fn call(call: &Call) -> Result<Vec<Tensor>> {
         "hang" => hang(),
         "allocate without end" => allocate(),
         "wrong value" => Ok(vec![(x + 1.0)?]),
+        KEPT => {
+            mem::forget(vec![0_u8; 1024]);
+            Ok(vec![x.clone()])
+        }
         // Right every other time, so that the two runs of a case always differ.
         "nondeterministic" => Ok(vec![(x * f64::from(1 + CALLS.fetch_add(1, Ordering::Relaxed) % 2))?]),
         access if access.starts_with("read ") || access.starts_with("write ") => {

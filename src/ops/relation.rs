@@ -11,6 +11,7 @@ pub(super) mod mixed_calls;
 pub(super) mod mixed_devices;
 pub(super) mod mixed_labels;
 pub(super) mod nll_flipped;
+pub(super) mod quantized_there;
 pub(super) mod softmax;
 pub(super) mod sum_in_turn;
 pub(super) mod training_step;
@@ -34,6 +35,7 @@ pub(super) const OPS: &[&Op] = &[
     &mixed_devices::MIXED_DEVICES,
     &mixed_labels::MIXED_LABELS,
     &nll_flipped::NLL_FLIPPED,
+    &quantized_there::QUANTIZED_THERE,
     &softmax::SOFTMAX_FLIPPED,
     &softmax::SOFTMAX_SHIFTED,
     &sum_in_turn::SUM_IN_TURN,

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use super::{Evidence, Kind, OracleName, Site, Verdict, violation};
-use crate::outcome::{Effort, Gradients, Observation, Outcome, Phase, Returned};
+use crate::outcome::{Effort, Gradients, Growth, Observation, Outcome, Phase, Returned};
 use crate::tensor::Tensor;
 
 /// How many times the bytes of all inputs and outputs a call may have at once. A chain of elementwise steps needs two or three; a
@@ -29,6 +29,10 @@ const LANES: u64 = 32;
 pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
     let Outcome::Returned(returned) = &seen.outcome else { return Verdict::Skip("nothing returned") };
     let Some(efforts) = &seen.efforts else { return Verdict::Pass };
+    if let Some(detail) = growth(efforts.growth) {
+        let found = violation(OracleName::Cost, Kind::GrowingMemory, Site::Phase(Phase::Forward), seen, detail);
+        return Verdict::of(vec![found], Verdict::Pass);
+    }
     if OF_FACTS.iter().any(|family| evidence.op.name.starts_with(family)) {
         return Verdict::Skip("tensors of any size between");
     }
@@ -46,6 +50,13 @@ pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
         found.map(move |(kind, detail)| violation(OracleName::Cost, kind, Site::Phase(phase), seen, detail))
     });
     Verdict::of(found.collect(), Verdict::Pass)
+}
+
+/// The memory that repeated calls leave behind, in words.
+fn growth(Growth { host, device }: Growth) -> Option<String> {
+    let kept = |bytes: u64, whose: &str| (bytes > 0).then(|| format!("{bytes} bytes of the {whose}"));
+    let kept: Vec<String> = [kept(host, "host"), kept(device, "device")].into_iter().flatten().collect();
+    (!kept.is_empty()).then(|| format!("keeps {} with each call, beyond its outputs", kept.join(" and ")))
 }
 
 /// How many pairs there are of an element of the largest input and one of the second largest.

@@ -125,6 +125,8 @@ kinds! {
     Differs = "differs",
     /// A result that candle's code intends and its documentation does not tell.
     Undocumented = "undocumented",
+    /// Memory that each call leaves behind.
+    GrowingMemory = "growing memory",
     /// Much more memory at once than the inputs and outputs have.
     TooMuchMemory = "too much memory",
     /// Many more bytes are copied than the inputs and outputs have.

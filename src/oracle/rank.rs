@@ -55,7 +55,8 @@ impl Signature {
             (_, Kind::NotSupported | Kind::OnlyOneAccepts | Kind::Limitation | Kind::Undocumented) => Rank::Limit,
             (_, Kind::WrongValue | Kind::WrongShape | Kind::WrongDtype) => Rank::Wrong,
             (_, Kind::MissingGradient | Kind::Tracked | Kind::Differs) => Rank::Wrong,
-            (_, Kind::TooMuchMemory | Kind::TooManyCopies | Kind::Serial | Kind::TooMuchWork) => Rank::Cost,
+            (_, Kind::GrowingMemory | Kind::TooMuchMemory | Kind::TooManyCopies) => Rank::Cost,
+            (_, Kind::Serial | Kind::TooMuchWork) => Rank::Cost,
             (_, Kind::Fault(_) | Kind::Report(_)) => Rank::Crash,
         }
     }

@@ -36,6 +36,25 @@ pub struct Efforts {
     /// The backward pass, with the sum that it begins at.
     #[serde(default, skip_serializing_if = "Effort::is_small")]
     pub backward: Effort,
+    /// The memory that each call of a repeated one leaves behind.
+    #[serde(default, skip_serializing_if = "Growth::is_none")]
+    pub growth: Growth,
+}
+
+/// Memory that grows with each call, in bytes: the least by which it grew in each part of many calls.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Growth {
+    /// Memory of the host, as the program's allocator counts it.
+    pub host: u64,
+    /// Memory of the device, as the driver counts it.
+    pub device: u64,
+}
+
+impl Growth {
+    /// True if no memory grows.
+    pub fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 impl Effort {
@@ -59,7 +78,8 @@ impl Efforts {
     /// `None` if any call may do as much: there is nothing to judge.
     #[must_use]
     pub fn unless_small(self) -> Option<Self> {
-        (!self.forward.is_small() || !self.backward.is_small()).then_some(self)
+        let is_small = self.forward.is_small() && self.backward.is_small() && self.growth.is_none();
+        (!is_small).then_some(self)
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::imports::Imports;
 use super::{rust, templates};
-use crate::case::{Backward, Case, weight};
+use crate::case::{Backward, Case, Repeat, weight};
 use crate::device::Device;
 use crate::ops::sequence::{self, Step};
 use crate::ops::{Contract, Op};
@@ -74,7 +74,21 @@ impl Body {
             }
             body.call((op, call, whole_call), whole, &format!("{}.", number + 1))?;
         }
+        if let Some(repeat) = case.repeat {
+            let first = if steps.is_empty() { case } else { &steps[0].call };
+            body.repeat(repeat, first);
+        }
         Ok(body)
+    }
+
+    /// Puts the calls, the first of which is `first`, into a loop before the last time.
+    fn repeat(&mut self, repeat: Repeat, first: &Case) {
+        let calls = self.lines.iter().skip(self.first_call);
+        let calls: Vec<String> = calls.flat_map(|line| line.lines()).map(|line| format!("    {line}")).collect();
+        let copies = first.inputs.keys().map(|name| format!("    let {name} = {name}.clone();"));
+        let begin = format!("// Watch the memory in use.\nfor _ in 1..{} {{", repeat.times());
+        let looped: Vec<String> = std::iter::once(begin).chain(copies).chain(calls).chain(["}".to_string()]).collect();
+        self.lines.splice(self.first_call..self.first_call, looped);
     }
 
     /// Adds `call` and its inputs, whose names in `whole` start with `prefix`. `whole_call` also has the input that flows into it.

@@ -144,10 +144,8 @@ pub fn rust_call(op: &Op, call: &Case, device: Device) -> Result<Vec<String>, St
     let host = if device == Device::Cpu { "" } else { ".to_device(&Device::Cpu)?" };
     context.insert("to_host".to_string(), host.into());
     let there = match device {
-        Device::Cuda(ordinal) | Device::Sim(ordinal) if ops::wants_second(call) => {
-            format!("&Device::new_cuda({})?", u32::from(ordinal) + 1)
-        }
-        _ => "&Device::Cpu".to_string(),
+        Device::Cuda(ordinal) | Device::Sim(ordinal) => ops::other_device_in_rust(call, ordinal),
+        Device::Cpu => "&Device::Cpu".to_string(),
     };
     context.insert("there".to_string(), there.into());
     // As a person writes it.

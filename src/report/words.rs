@@ -90,6 +90,7 @@ pub fn what(signature: &Signature) -> String {
         Kind::WrongDtype => "returns a wrong dtype",
         Kind::Tracked => "returns a tensor that keeps its graph alive",
         Kind::Undocumented => "does something that its documentation does not mention",
+        Kind::GrowingMemory => "keeps memory with every call",
         Kind::TooMuchMemory => "needs many times the memory of its inputs and outputs",
         Kind::TooManyCopies => "copies many times the bytes of its inputs and outputs",
         Kind::Serial => "leaves most of the GPU idle",

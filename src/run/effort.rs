@@ -19,14 +19,25 @@ pub fn allocated(bytes: i64) {
     }
 }
 
+/// Does `work` while allocations count from 0.
+pub fn counting<T>(work: impl FnOnce() -> T) -> T {
+    LIVE.store(0, Ordering::Relaxed);
+    PEAK.store(0, Ordering::Relaxed);
+    COUNTS.store(true, Ordering::Relaxed);
+    let done = work();
+    COUNTS.store(false, Ordering::Relaxed);
+    done
+}
+
+/// The bytes that are allocated now, less those that were allocated before allocations counted.
+pub fn live() -> i64 {
+    LIVE.load(Ordering::Relaxed)
+}
+
 /// What `work` makes `device` do. Another thread that works meanwhile is counted, too: workers run candle on one.
 pub fn of<T>(device: &candle_core::Device, work: impl FnOnce() -> T) -> (T, Effort) {
     if device.is_cpu() {
-        LIVE.store(0, Ordering::Relaxed);
-        PEAK.store(0, Ordering::Relaxed);
-        COUNTS.store(true, Ordering::Relaxed);
-        let done = work();
-        COUNTS.store(false, Ordering::Relaxed);
+        let done = counting(work);
         let memory = PEAK.load(Ordering::Relaxed).unsigned_abs();
         return (done, Effort { memory, ..Effort::default() });
     }

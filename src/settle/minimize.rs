@@ -39,6 +39,7 @@ enum Tries {
 static PASSES: &[Pass] = &[
     Pass { name: "steps", tries: Cases(arguments::steps) },
     Pass { name: "threads", tries: Cases(arguments::threads) },
+    Pass { name: "repeat", tries: Cases(arguments::repeat) },
     Pass { name: "sizes", tries: Cases(shapes::sizes) },
     Pass { name: "empty sizes", tries: Cases(coupled_passes::empty_sizes) },
     Pass { name: "dims", tries: Cases(shapes::dims) },

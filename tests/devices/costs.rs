@@ -12,8 +12,14 @@ pub const TESTS: &[Test] = tests![
     Simulated: a_call_that_keeps_one_warp_busy_is_a_finding_of_the_rank_cost,
     few_threads_that_are_soon_done_are_none,
     a_call_that_needs_much_more_memory_than_its_tensors_is_one;
+    Each: memory_that_every_call_keeps_is_one;
     Once: the_cpu_counts_memory_too
 ];
+
+/// A product by a quantized matrix on a device object that is opened for it and closed: candle keeps a workspace for each.
+const WORKSPACES: &str = "op = \"relation.quantized_there\"\nrepeat = 10\n[params]\nto = \"again\"\nformat = \"Q4_0\"\n\
+    [inputs.x]\ndtype = \"f32\"\nshape = [1, 32]\nvalues = { fill = { constant = 1.0 } }\n\
+    [inputs.blocks]\ndtype = \"f32\"\nshape = [1, 32]\nvalues = { fill = { constant = 1.0 } }\n";
 
 /// The kinds of the oracle of costs on `device`; each has the rank *cost*.
 fn costs(text: &str, device: Device) -> Vec<String> {
@@ -68,6 +74,15 @@ fn a_call_that_needs_much_more_memory_than_its_tensors_is_one(device: Device) {
     };
     assert_eq!(costs(&convolution(128), device), ["too much memory forward"]);
     assert_eq!(costs(&convolution(3), device), [""; 0]);
+}
+
+fn memory_that_every_call_keeps_is_one(device: Device) {
+    let kept = "op = \"canary\"\nrepeat = 100\n[params]\nfault = \"keep memory\"\n\
+        [inputs.x]\ndtype = \"f32\"\nshape = [1]\nvalues = { list = [1.0] }\n";
+    assert_eq!(costs(kept, device), ["growing memory forward"]);
+    assert_eq!(costs(&kept.replace("keep memory", "none"), device), [""; 0]);
+    let grows = if device == Device::Cpu { &[][..] } else { &["growing memory forward"] };
+    assert_eq!(costs(WORKSPACES, device), grows);
 }
 
 fn the_cpu_counts_memory_too() {

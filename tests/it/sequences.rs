@@ -95,7 +95,7 @@ fn sequence_of(steps: impl IntoIterator<Item = Case>) -> Case {
 }
 
 fn contract(case: &Case) -> Contract {
-    ops::find("sequence").expect("an op").contract(case)
+    ops::find(&case.op).expect("an op").contract(case)
 }
 
 /// The positions of the largest elements of two rows, as ids of a table with this many rows.
@@ -152,11 +152,17 @@ fn an_output_is_the_one_input_that_the_next_step_lacks() {
     }
 }
 
-/// A row of 32 numbers, `step` apart and no more than `count` different ones, quantized and back.
-fn quantized(format: &str, lowest: f64, step: f64, count: usize) -> Case {
+/// A row of 32 numbers, `step` apart and no more than `count` different ones.
+fn row(lowest: f64, step: f64, count: usize) -> Tensor {
     let numbers: Vec<f64> = (0..32).map(|place| lowest + step * (place * 7 % count) as f64).collect();
-    let blocks = Case::new("quantized.data").param("format", format).input("x", floats(&[1, 32], &numbers));
-    sequence_of([blocks, Case::new("quantized.dequantize").param("format", format)])
+    floats(&[1, 32], &numbers)
+}
+
+/// Numbers that are quantized and back: by two steps, and by one call.
+fn quantized(format: &str, numbers: &Tensor) -> [Case; 2] {
+    let step = |op: &str, input: &str| Case::new(op).param("format", format).input(input, numbers.clone());
+    let back = Case::new("quantized.dequantize").param("format", format);
+    [sequence_of([step("quantized.data", "x"), back]), step("quantized.dequantize", "blocks")]
 }
 
 #[test]
@@ -171,19 +177,28 @@ fn a_quantized_matrix_can_be_given_by_value() {
         ("BF16", -2.0, 0.5, 8),
         ("F32", 0.1f32.into(), 0.0, 1),
     ] {
-        let case = quantized(format, lowest, step, count);
-        let numbers = case.inputs["1.x"].floats();
-        let observations = executor().observe(&case, Deadline::Full).expect("the harness survives");
-        let Outcome::Returned(returned) = &observations[0].outcome else { panic!("{observations:?}") };
-        assert_eq!(returned.outputs[0].floats(), numbers, "{format}");
-        assert!(matches!(contract(&case), Contract::Accepts { .. }), "{format}: {:?}", contract(&case));
-        let op = ops::find("sequence").expect("an op");
-        assert_eq!(judge(&Evidence::new(op, &case, &observations)), Verdict::Pass, "{format}");
-        let reference = op.reference().expect("one")(&ReferenceInputs::new(&case));
-        assert_eq!(reference[0].iter().map(|number| number.value).collect::<Vec<_>>(), numbers, "{format}");
+        let numbers = row(lowest, step, count);
+        for case in quantized(format, &numbers) {
+            let observations = executor().observe(&case, Deadline::Full).expect("the harness survives");
+            let Outcome::Returned(returned) = &observations[0].outcome else { panic!("{observations:?}") };
+            assert_eq!(returned.outputs[0].floats(), numbers.floats(), "{case:?}");
+            assert!(matches!(contract(&case), Contract::Accepts { .. }), "{case:?}: {:?}", contract(&case));
+            let op = ops::find(&case.op).expect("an op");
+            assert_eq!(judge(&Evidence::new(op, &case, &observations)), Verdict::Pass, "{case:?}");
+            let reference = op.reference().expect("one")(&ReferenceInputs::new(&case));
+            assert_eq!(
+                reference[0].iter().map(|number| number.value).collect::<Vec<_>>(),
+                numbers.floats(),
+                "{case:?}"
+            );
+        }
     }
-    // With -8 the scale is 1, and 0.5 lies between two levels.
-    assert_eq!(contract(&quantized("Q4_0", -8.0, 0.5, 32)), Contract::Unspecified(why::UNKNOWN_INTEGERS));
+    // With -8 the scale is 1, and 0.5 lies between two levels: the bytes are open, and each number is within a step.
+    let [steps, call] = quantized("Q4_0", &row(-8.0, 0.5, 32));
+    assert_eq!(contract(&steps), Contract::Unspecified(why::UNKNOWN_INTEGERS));
+    assert!(matches!(contract(&call), Contract::Accepts { .. }));
+    let reference = ops::find(&call.op).and_then(|op| op.reference()).expect("one")(&ReferenceInputs::new(&call));
+    assert!(reference[0].iter().all(|number| (1.0..1.5).contains(&number.error)), "{reference:?}");
 }
 
 #[test]

@@ -12,6 +12,7 @@ use crate::ops::support::products::ggml::{
 use crate::ops::support::products::routing::{
     EXPERT_IDS, PREFILL, SCALES, TOKEN_IDS, TOPK, draw_pairs, products, routed,
 };
+use crate::ops::support::reference_inputs::ReferenceInputs;
 use crate::ops::{Call, Contract, Op, rule, why};
 use crate::tensor::{DType, Support, Tensor};
 
@@ -163,7 +164,7 @@ pub static MOE_GEMM_GGUF: Op = Op {
     torch: "",
     reference: Some(&|inputs| {
         let [_, width, inner] = shape(inputs.case).unwrap_or([0, 0, 1]);
-        let (weights, prefill) = (elements(inputs.case), inputs.case.int("prefill") == 1);
+        let (weights, prefill) = (elements(inputs), inputs.case.int("prefill") == 1);
         let unit = halves(inputs.case).unit_roundoff();
         let of = |x: &[Num], expert: usize| {
             let rows = weights[expert * width * inner..][..width * inner].chunks(inner);
@@ -186,7 +187,8 @@ fn within_halves(case: &Case) -> bool {
     let largest = halves(case).max();
     let fits = |value: f64| value.abs() <= largest;
     let x = case.tensor("x").map(Tensor::floats).unwrap_or_default();
-    case.int("prefill") == 0 || x.into_iter().all(fits) && elements(case).into_iter().map(Parts::magnitude).all(fits)
+    case.int("prefill") == 0
+        || x.into_iter().all(fits) && elements(&ReferenceInputs::new(case)).into_iter().map(Parts::magnitude).all(fits)
 }
 
 /// An `Err` on a CPU, where candle has these functions in a build with CUDA alone; `op.moe_gemm_on_cpu` has the calls there.
@@ -210,6 +212,6 @@ fn halves(case: &Case) -> DType {
 
 /// The error of a product of activations and weights that are rounded to halves.
 fn in_halves(x: &[Num], weights: &[Parts], unit: f64) -> f64 {
-    let share = |(x, weight): (&Num, &Parts)| 4.0 * unit * x.value.abs() * weight.magnitude();
+    let share = |(x, weight): (&Num, &Parts)| x.value.abs() * (4.0 * unit * weight.magnitude() + weight.error);
     x.iter().zip(weights).map(share).sum::<f64>() + f64::from(f32::MIN_POSITIVE)
 }

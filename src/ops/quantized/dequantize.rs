@@ -6,7 +6,7 @@ use candle_core::{Device, Result};
 
 use crate::case::{Case, ParamSpec};
 use crate::ops::support::products::ggml::{
-    BLOCKS, FORMAT, FORMATS, dequantized, draw_blocks, format_of, matrix_shape, quantized, within_scales,
+    BLOCKS, FORMAT, FORMATS, dequantized, draw_blocks, format_of, is_by_value, matrix_shape, quantized, within_scales,
     without_matrix,
 };
 use crate::ops::support::unaligned::{UNALIGNED, at_address};
@@ -20,7 +20,7 @@ const LOADERS: &[&str] = &["QTensor::new", "qtensor_from_ggml"];
 pub static DEQUANTIZE: Op = Op {
     name: "quantized.dequantize",
     covers: &["QTensor::dequantize", "QTensor::dequantize_f16", "QTensor::new", "QStorage::from_data"],
-    support: &Support::both("blocks", &[DType::U8]),
+    support: &Support::both("blocks", &[DType::U8, DType::F32]),
     inputs: &[BLOCKS],
     params: &[
         FORMAT,
@@ -33,6 +33,9 @@ pub static DEQUANTIZE: Op = Op {
         let (rows, blocks) = (draw.between(1, 4)?, draw.between(1, 512 / format.block)?);
         let case = Case::default().input("blocks", draw_blocks(draw, format, rows, blocks)?);
         let case = case.param("format", format.name).param("rows", rows);
+        if by_value(&case) {
+            return Ok(case);
+        }
         Ok(match draw.between(0, 3)? {
             0 => case.param("loader", LOADERS[1]),
             1 => case.param("loader", LOADERS[1]).param("unaligned", 1_usize),
@@ -42,13 +45,14 @@ pub static DEQUANTIZE: Op = Op {
     contract: &|case| match matrix_shape(case) {
         None => without_matrix(case),
         Some([rows, _]) if rows != case.size("rows") => Contract::Rejects(&rule::SHAPES),
+        // A file has bytes.
+        Some(_) if case.text("loader") == LOADERS[1] && by_value(case) => Contract::Unspecified(why::NO_CALL),
         Some(_) if !within_scales(case) => Contract::Unspecified(why::BEYOND_SCALES),
         Some(shape) => {
             let outputs = [DType::F32, DType::F16].map(|dtype| (dtype, shape.to_vec()));
             let accepts = Contract::Accepts { outputs: outputs.to_vec(), refusal: None };
-            let is_of_ggml = case.text("loader") == LOADERS[1];
-            // Files have no such weights.
-            accepts.may_refuse(is_of_ggml && format_of(case).is_of_activations(), why::FORMAT)
+            // Files have no such weights, and GPUs no such products.
+            accepts.may_refuse(format_of(case).is_of_activations(), why::FORMAT)
         }
     },
     call: &|call| {
@@ -74,12 +78,17 @@ pub static DEQUANTIZE: Op = Op {
     "#,
     // PyTorch lacks these formats.
     torch: "",
-    reference: Some(&|inputs| [DType::F32, DType::F16].map(|dtype| dequantized(inputs.case, dtype)).to_vec()),
+    reference: Some(&|inputs| [DType::F32, DType::F16].map(|dtype| dequantized(inputs, dtype)).to_vec()),
     ulps: 1.0,
     differentiable: &[],
     promise: "candle-core/src/quantized/k_quants.rs:86-199 (GGML's formats), mod.rs:490-500, 672-694; llama.cpp \
               ggml-quants.c, `dequantize_row_…`; `Tensor::from_vec` rejects a different number of elements",
 };
+
+/// Whether the blocks are numbers to quantize.
+fn by_value(case: &Case) -> bool {
+    case.tensor("blocks").is_some_and(is_by_value)
+}
 
 /// The blocks by the loader of GGML files, with as many columns as there are whole blocks.
 fn from_ggml(call: &Call) -> Result<QTensor> {

@@ -53,7 +53,7 @@ pub static EMBEDDING: Op = Op {
     // PyTorch lacks these formats.
     torch: "",
     reference: Some(&|inputs| {
-        let matrix = dequantized(inputs.case, DType::F32);
+        let matrix = dequantized(inputs, DType::F32);
         let ids = inputs.ids("ids");
         let rows: Vec<usize> = ids.iter().map(|&id| usize::try_from(id).unwrap_or(0)).collect();
         let shape = [ids.shape(), &[matrix.shape()[1]]].concat();

@@ -74,7 +74,7 @@ pub static INDEXED_MOE_FORWARD: Op = Op {
     // PyTorch lacks these formats.
     torch: "",
     reference: Some(&|inputs| {
-        let ([_, rows, columns], weights) = (shape(inputs.case).unwrap_or([0, 0, 1]), elements(inputs.case));
+        let ([_, rows, columns], weights) = (shape(inputs.case).unwrap_or([0, 0, 1]), elements(inputs));
         let (x, ids) = (inputs.array("x"), inputs.ids("ids"));
         let (inner, count) = (x.shape()[1], ids.shape()[1]);
         let x: Vec<Num> = x.iter().copied().collect();

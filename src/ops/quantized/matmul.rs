@@ -68,7 +68,7 @@ pub static MATMUL: Op = Op {
     // PyTorch lacks these formats.
     torch: "",
     reference: Some(&|inputs| {
-        let ([rows, columns], weights) = (matrix_shape(inputs.case).unwrap_or([0, 1]), elements(inputs.case));
+        let ([rows, columns], weights) = (matrix_shape(inputs.case).unwrap_or([0, 1]), elements(inputs));
         let x = inputs.array("x");
         let mut shape = x.shape().to_vec();
         shape.pop();

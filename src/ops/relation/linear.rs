@@ -9,8 +9,8 @@ use crate::generate::Draw;
 use crate::ops::layer::linear::LINEAR;
 use crate::ops::support::arguments::ELSEWHERE;
 use crate::ops::support::moving::gather_map::shape_of;
+use crate::ops::support::other_device::{OBJECTS, sent, there};
 use crate::ops::support::relation::{call_halves, draw_contiguous, halves_contract};
-use crate::ops::support::second_device::{sent, there};
 use crate::ops::{Call, Op};
 
 /// Where the contract of the ops on two devices comes from.
@@ -27,8 +27,8 @@ pub static LINEAR_APART: Op = Op {
     generate: &generate_there,
     contract: &|case| halves_contract(case, &LINEAR),
     call: &|call| {
-        let devices = [call.device.clone(), there(call)?];
-        let halves = call.tensor("x")?.chunk(2, 0)?.into_iter().zip(&devices);
+        let there = there(call)?;
+        let halves = call.tensor("x")?.chunk(2, 0)?.into_iter().zip([call.device, &there]);
         let outputs =
             halves.map(|(half, device)| layer(call, device)?.forward(&half.to_device(device)?)?.to_device(call.device));
         Ok(vec![Tensor::cat(&outputs.collect::<Result<Vec<_>>>()?, 0)?])
@@ -110,5 +110,5 @@ fn layer(call: &Call, device: &Device) -> Result<candle_nn::Linear> {
 /// A case of more than one row, and the device to send to.
 fn generate_there(draw: &mut Draw) -> arbitrary::Result<Case> {
     let case = draw_contiguous(draw, &LINEAR, |case| shape_of(case).len() > 1)?;
-    sent(draw, Case { params: BTreeMap::new(), ..case })
+    sent(draw, Case { params: BTreeMap::new(), ..case }, OBJECTS)
 }

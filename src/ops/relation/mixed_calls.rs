@@ -5,8 +5,8 @@ use ndarray::{ArrayD, IxDyn};
 
 use crate::case::{Case, ParamSpec};
 use crate::number::Num;
-use crate::ops::support::arguments::ELSEWHERE;
-use crate::ops::support::second_device::{refused, there};
+use crate::ops::support::arguments::OTHER_PLACE;
+use crate::ops::support::other_device::{refused, there};
 use crate::ops::{Contract, Op};
 use crate::tensor::{DType, Support};
 
@@ -124,7 +124,7 @@ pub static MIXED_CALLS: Op = Op {
     // Nothing depends on the dtype of a case.
     support: &Support::both("", &DType::ALL),
     inputs: &[],
-    params: &[ParamSpec::word("call", NAMES, "The call, and which argument is elsewhere."), ELSEWHERE],
+    params: &[ParamSpec::word("call", NAMES, "The call, and which argument is elsewhere."), OTHER_PLACE],
     generate: &|draw| {
         let name = *draw.choose(NAMES)?;
         let case = Case::default().param("call", name);

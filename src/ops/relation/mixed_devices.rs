@@ -3,14 +3,14 @@
 use crate::case::{Backward, InputSpec};
 use crate::ops::support::arguments::{ANY, ELSEWHERE};
 use crate::ops::support::elements::operands::{STANDARD, generate};
+use crate::ops::support::other_device::{OBJECTS, is_own_gpu, refused, sent, there};
 use crate::ops::support::reference_inputs::pairs;
-use crate::ops::support::second_device::{refused, sent, there};
 use crate::ops::{Contract, Op, rule, why};
 use crate::tensor::cast;
 use crate::tensor::{DType, Support};
 
-/// `x + y` with `y` moved to the CPU or, by the param `to`, to the second device: an `Err` unless `x` is there too. The
-/// output is `x + y` on one device.
+/// `x + y` with `y` moved to the other device: an `Err` unless `x` is there too. The output is `x + y` on one device, or on two objects of
+/// one GPU.
 pub static MIXED_DEVICES: Op = Op {
     name: "relation.mixed_devices",
     covers: &["Tensor::to_device", "Tensor::add"],
@@ -24,7 +24,7 @@ pub static MIXED_DEVICES: Op = Op {
         case.inputs.clear();
         let floats = cast(&lhs, if lhs.dtype.is_float() { lhs.dtype } else { DType::F32 });
         case.backward = Backward::None;
-        sent(draw, case.input("y", floats.contiguous()).input("x", floats))
+        sent(draw, case.input("y", floats.contiguous()).input("x", floats), OBJECTS)
     },
     contract: &|case| {
         let (Some(x), Some(y)) = (case.tensor("x"), case.tensor("y")) else { return Contract::Rejects(&rule::SHAPES) };
@@ -48,21 +48,31 @@ pub static MIXED_DEVICES: Op = Op {
     },
     call: &|call| {
         let (x, y) = (call.tensor("x")?, call.tensor("y")?);
-        refused(call, x.add(&y.to_device(&there(call)?)?))?;
+        let there = there(call)?;
+        let mixed = x.add(&y.to_device(&there)?);
+        if is_own_gpu(call.case) {
+            return Ok(vec![mixed?]);
+        }
+        refused(call, mixed)?;
         Ok(vec![x.add(y)?])
     },
-    source: r"
+    source: r#"
+        {% if to == "again" or to == "own stream" %}
+        x.add(&y.to_device({{ there }})?)?
+        {% else %}
         {% if cuda %}
         assert!(x.add(&y.to_device({{ there }})?).is_err());
         {% endif %}
         x.add(&y)?
-    ",
+        {% endif %}
+    "#,
     // The scripts use one device.
     torch: "",
     reference: Some(&|inputs| pairs(&inputs.array("x"), &inputs.array("y"), |x, y| x + y)),
     ulps: 4.0,
     differentiable: &[],
-    promise: "candle-core/src/storage.rs (same_device): Error::DeviceMismatchBinaryOp; PyTorch expects all tensors on one device",
+    promise: "candle-core/src/storage.rs (same_device): Error::DeviceMismatchBinaryOp; PyTorch expects all tensors on one device, \
+              which an index names: `torch.device(\"cuda:0\")` made twice is one",
 };
 
 /// The dtypes of kernels that add and copy.

@@ -1,5 +1,6 @@
 //! Inputs and params that several ops declare.
 
+use super::other_device::{OBJECTS, PLACES};
 use crate::case::{InputSpec, ParamSpec};
 
 /// A tensor of any shape.
@@ -56,7 +57,9 @@ pub const KEEPDIM_OR_ALL: ParamSpec =
     ParamSpec::word("form", &["", "keepdim", "all"], "The method: plain, keeping dimensions, or over everything.");
 /// The other device of a call.
 pub const ELSEWHERE: ParamSpec =
-    ParamSpec::word("to", &["", "second"], "The other device of the call: the host, or the second CUDA device.");
+    ParamSpec::word("to", OBJECTS, "The other device: the host, the second GPU, or another object of the same GPU.");
+/// The other device of a call that rejects tensors of two devices.
+pub const OTHER_PLACE: ParamSpec = ParamSpec::word("to", PLACES, "The other device: the host, or the second GPU.");
 
 /// The padding of a convolution.
 pub const PADDING: ParamSpec = ParamSpec::size("padding", 0, "Zeros on each side, per spatial dimension.");

@@ -107,12 +107,19 @@ pub const RUST_TEMPLATES: [(&str, &str); 16] = [
     (
         "quantized",
         r#"
-        let bytes = blocks.to_device(&Device::Cpu)?.flatten_all()?.to_vec1::<u8>()?;
         let dtype = candle_core::quantized::GgmlDType::{{ format }};
+        {% set shape = experts ~ ", " ~ rows // experts if experts else rows %}
+        {% if inputs.blocks.float %}
+        {% if experts or rows != inputs.blocks.shape[0] %}
+        let blocks = blocks.reshape(({{ shape }}, {{ inputs.blocks.shape[1] }}))?;
+        {% endif %}
+        let matrix = candle_core::quantized::QTensor::quantize(&blocks, dtype)?;
+        {% else %}
+        let bytes = blocks.to_device(&Device::Cpu)?.flatten_all()?.to_vec1::<u8>()?;
         let columns = bytes.len() / {{ inputs.blocks.shape[0] }} / dtype.type_size() * dtype.block_size();
         let storage = candle_core::quantized::QStorage::from_data(bytes.into(), &device, dtype)?;
-        {% set shape = experts ~ ", " ~ rows // experts if experts else rows %}
         let matrix = candle_core::quantized::QTensor::new(storage, ({{ shape }}, columns))?;
+        {% endif %}
     "#,
     ),
     (

@@ -3,11 +3,11 @@
 use crate::ops::Op;
 use crate::ops::support::arguments::{ANY, ELSEWHERE};
 use crate::ops::support::elements::elementwise::{case, elementwise};
+use crate::ops::support::other_device::{OBJECTS, sent, there};
 use crate::ops::support::reference_inputs::each;
-use crate::ops::support::second_device::{sent, there};
 use crate::tensor::{DType, Support};
 
-/// `x` to the host or, by the param `to`, to the second device, and back.
+/// `x` to the other device and back.
 pub static TO_DEVICE: Op = Op {
     name: "tensor.to_device",
     covers: &["Tensor::to_device"],
@@ -16,10 +16,13 @@ pub static TO_DEVICE: Op = Op {
     params: &[ELSEWHERE],
     generate: &|draw| {
         let case = case(draw, COPIED)?;
-        sent(draw, case)
+        sent(draw, case, OBJECTS)
     },
     contract: &elementwise,
-    call: &|call| Ok(vec![call.tensor("x")?.to_device(&there(call)?)?.to_device(call.device)?]),
+    call: &|call| {
+        let there = there(call)?;
+        Ok(vec![call.tensor("x")?.to_device(&there)?.to_device(call.device)?])
+    },
     source: "x.to_device({{ there }})?.to_device(&device)?",
     // The scripts use one device.
     torch: "",

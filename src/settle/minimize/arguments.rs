@@ -1,7 +1,7 @@
 //! Passes over steps, inputs, params and views.
 
 use super::edit::with_input;
-use crate::case::{Backward, Case};
+use crate::case::{Backward, Case, Repeat};
 use crate::ops::find;
 use crate::tensor::{Value, View, viewed};
 
@@ -33,6 +33,12 @@ pub fn threads(case: &Case) -> Vec<Case> {
     let one = (0..case.threads.len()).flat_map(|place| (0..case.threads[place]).map(move |thread| (place, thread)));
     let none = Case { threads: Vec::new(), ..case.clone() };
     std::iter::once(none).chain(one.map(|(place, thread)| with(place, thread))).collect()
+}
+
+/// The call once, or as few times as are measured.
+pub fn repeat(case: &Case) -> Vec<Case> {
+    let fewer = [None, Some(Repeat::LEAST)].map(|repeat| Case { repeat, ..case.clone() });
+    if case.repeat.is_some() { fewer.to_vec() } else { Vec::new() }
 }
 
 /// Without one input or param, which may be optional.

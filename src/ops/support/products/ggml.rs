@@ -1,10 +1,12 @@
 //! GGML's block formats: what the bytes of a quantized tensor mean, by the format's definition (llama.cpp,
 //! `ggml/src/ggml-common.h` and `ggml-quants.c`).
 
+mod bounds;
 mod encode;
 
 use std::borrow::Cow;
 
+pub use bounds::{bound, largest};
 use candle_core::quantized::{GgmlDType, QStorage, QTensor};
 use candle_core::{Device, Error, Result, Tensor as Candle};
 pub use encode::encode;
@@ -14,6 +16,7 @@ use ndarray::{ArrayD, IxDyn};
 use crate::case::{Case, InputSpec, ParamSpec};
 use crate::generate::Draw;
 use crate::number::{Num, SINGLE};
+use crate::ops::support::reference_inputs::ReferenceInputs;
 use crate::ops::{Contract, rule, why};
 use crate::tensor::DType::{self, Bf16, F16, F32};
 use crate::tensor::{Tensor, Value};
@@ -56,9 +59,16 @@ pub struct Parts {
     pub level: f64,
     /// The minimum of its group.
     pub minimum: f64,
+    /// How wrong the element may be: 0, unless it was quantized in a way that its format leaves open.
+    pub error: f64,
 }
 
 impl Parts {
+    /// The parts of an element of a given block.
+    fn new(scale: f64, level: impl Into<f64>, minimum: f64) -> Self {
+        Self { scale, level: level.into(), minimum, error: 0.0 }
+    }
+
     /// The element.
     pub fn value(self) -> f64 {
         self.scale * self.level - self.minimum
@@ -90,9 +100,10 @@ pub const FORMATS: &[Format] = &[
     Format { name: "Q6K", dtype: GgmlDType::Q6K, block: 256, bytes: 210, scales: &[(208, F16)], parts: q6k },
 ];
 
-/// The blocks of a quantized matrix.
+/// The blocks of a quantized matrix, as bytes or by value.
 pub const BLOCKS: InputSpec =
-    InputSpec::new("blocks", "(N, bytes), u8: the blocks of each row of a quantized matrix").discrete();
+    InputSpec::new("blocks", "(N, bytes), u8: the blocks of each row of a matrix; or (N, K), floats to quantize")
+        .discrete();
 
 /// The format of the blocks.
 pub const FORMAT: ParamSpec = ParamSpec::word("format", NAMES, "The format of the blocks.");
@@ -118,8 +129,12 @@ pub fn draw_format(draw: &mut Draw) -> arbitrary::Result<&'static Format> {
     draw.choose(formats)
 }
 
-/// The blocks of a matrix of `rows` rows: ordinary scales, and any bytes else.
+/// The blocks of a matrix of `rows` rows: numbers to quantize, or ordinary scales and any bytes else.
 pub fn draw_blocks(draw: &mut Draw, format: &Format, rows: usize, blocks: usize) -> arbitrary::Result<Tensor> {
+    // Where the format leaves the blocks open, `quantized.quantize` says more. It also draws views.
+    if format.block <= ONE_SCALE && draw.one_in(3)? {
+        return Ok(draw.ordinary_tensor(F32, &[rows, blocks * format.block])?.contiguous());
+    }
     let mut state = draw.between(0, u32::MAX as usize)? as u32;
     let mut bytes: Vec<u8> = Vec::with_capacity(rows * blocks * format.bytes);
     for _ in 0..rows * blocks {
@@ -144,22 +159,37 @@ pub fn draw_blocks(draw: &mut Draw, format: &Format, rows: usize, blocks: usize)
     Ok(Tensor::new(DType::U8, vec![rows, blocks * format.bytes], values))
 }
 
+/// True for numbers that candle quantizes, false for bytes.
+pub fn is_by_value(blocks: &Tensor) -> bool {
+    DType::FLOATS.contains(&blocks.dtype)
+}
+
+/// Whether a tensor may be the blocks of a matrix: a row of bytes or of numbers for each of its rows.
+fn is_matrix(blocks: &Tensor) -> bool {
+    blocks.shape.len() == 2 && (blocks.dtype == DType::U8 || is_by_value(blocks))
+}
+
 /// The shape of the matrix in the blocks; `None` if a row is not made of blocks.
 pub fn matrix_shape(case: &Case) -> Option<[usize; 2]> {
-    let (format, blocks) = (format_of(case), case.tensor("blocks")?);
-    let &[rows, bytes] = blocks.shape.as_slice() else { return None };
-    let whole = blocks.dtype == DType::U8 && bytes > 0 && rows > 0 && bytes % format.bytes == 0;
-    whole.then(|| [rows, bytes / format.bytes * format.block])
+    let (format, blocks) = (format_of(case), case.tensor("blocks").filter(|blocks| is_matrix(blocks))?);
+    let (rows, width) = (blocks.shape[0], blocks.shape[1]);
+    let of_a_block = if is_by_value(blocks) { format.block } else { format.bytes };
+    let is_whole = width > 0 && rows > 0 && width % of_a_block == 0;
+    is_whole.then(|| [rows, width / of_a_block * format.block])
 }
 
 /// The contract of a case whose blocks make no matrix. Bytes that are not whole blocks must be refused: `QStorage::from_data` and
-/// `QTensor::new` return a `Result`, and so does the sibling `Tensor::from_slice`, which compares the number of elements with the shape.
+/// `QTensor::new` return a `Result`, and so does the sibling `Tensor::from_slice`, which compares the number of elements with the shape. So
+/// must numbers that do not fill their blocks.
 pub fn without_matrix(case: &Case) -> Contract {
     if partial_shape(case).is_some() {
         return Contract::Rejects(&rule::BLOCKS);
     }
-    let is_empty = |blocks: &Tensor| blocks.dtype == DType::U8 && blocks.shape.len() == 2;
-    Contract::Unspecified(if case.tensor("blocks").is_some_and(is_empty) { "empty blocks" } else { why::NO_CALL })
+    match case.tensor("blocks").filter(|blocks| is_matrix(blocks)) {
+        None => Contract::Unspecified(why::NO_CALL),
+        Some(blocks) if blocks.shape.contains(&0) => Contract::Unspecified("empty blocks"),
+        Some(_) => Contract::Rejects(&rule::SHAPES),
+    }
 }
 
 /// The shape of the matrix in the whole blocks of each row, if its last block is incomplete.
@@ -171,12 +201,41 @@ fn partial_shape(case: &Case) -> Option<[usize; 2]> {
 }
 
 /// The elements of the matrix in the blocks, row by row.
-pub fn elements(case: &Case) -> Vec<Parts> {
-    let (format, blocks) = (format_of(case), case.tensor("blocks"));
-    let bytes: Vec<u8> = blocks.map(Tensor::ints).unwrap_or_default().into_iter().map(|byte| byte as u8).collect();
-    let parts = |block: &[u8]| (0..format.block).map(|place| (format.parts)(block, place)).collect::<Vec<_>>();
-    bytes.chunks_exact(format.bytes).flat_map(parts).collect()
+pub fn elements(inputs: &ReferenceInputs) -> Vec<Parts> {
+    let format = format_of(inputs.case);
+    let Some(blocks) = inputs.case.tensor("blocks") else { return Vec::new() };
+    if is_by_value(blocks) {
+        let numbers: Vec<Num> = inputs.array("blocks").iter().copied().collect();
+        return numbers.chunks(format.block).flat_map(|block| quantized_parts(format, block)).collect();
+    }
+    let bytes: Vec<u8> = blocks.ints().into_iter().map(|byte| byte as u8).collect();
+    bytes.chunks_exact(format.bytes).flat_map(|block| parts_of(format, block)).collect()
 }
+
+/// The elements of a block.
+fn parts_of(format: &Format, block: &[u8]) -> Vec<Parts> {
+    (0..format.block).map(|place| (format.parts)(block, place)).collect()
+}
+
+/// The elements of the block that quantizing makes of these numbers. Where its format leaves the block open, the numbers are within a bound.
+fn quantized_parts(format: &Format, numbers: &[Num]) -> Vec<Parts> {
+    let is_certain = numbers.iter().all(|number| number.error == 0.0 && !number.indeterminate);
+    let values: Vec<f64> = numbers.iter().map(|number| number.value).collect();
+    let is_in_range = values.iter().all(|value| value.abs() <= largest(format));
+    if let Some(bytes) = if is_certain && is_in_range { encode(format, &values) } else { None } {
+        return parts_of(format, &bytes);
+    }
+    let bound = if is_in_range { bound(format, &values) } else { f64::INFINITY };
+    let part = |number: &Num| {
+        let own = if number.indeterminate { f64::INFINITY } else { number.error };
+        // A wrong number may be the largest of its block.
+        Parts { error: 2.0 * own + bound, ..plain(number.value) }
+    };
+    numbers.iter().map(part).collect()
+}
+
+/// The most elements of a block that has one scale, so that its numbers give its bytes.
+const ONE_SCALE: usize = 32;
 
 /// The largest scale: a number in half precision.
 pub const LARGEST_SCALE: f64 = 65_504.0;
@@ -187,7 +246,8 @@ const LARGEST_ACTIVATION: f64 = 127.0 * LARGEST_SCALE;
 /// Whether every block has a scale, and every block of values of `x` too. What is made of them may be larger.
 pub fn within_scales(case: &Case) -> bool {
     let x = case.tensor("x").map(Tensor::floats).unwrap_or_default();
-    x.iter().all(|x| x.abs() <= LARGEST_ACTIVATION) && elements(case).iter().all(|parts| parts.magnitude().is_finite())
+    let has_scale = |parts: &Parts| parts.magnitude().is_finite() && parts.error.is_finite();
+    x.iter().all(|x| x.abs() <= LARGEST_ACTIVATION) && elements(&ReferenceInputs::new(case)).iter().all(has_scale)
 }
 
 /// The product of a row of activations and a row of weights. Activations are quantized too, to 8 bits with a scale for each 32
@@ -204,32 +264,45 @@ pub fn product(format: &Format, x: &[Num], weights: &[Parts]) -> Num {
             if format.is_plain() { 0.0 } else { largest * (1.0 / 254.0 + 2.0 * HALF) + 127.0 / f64::from(1 << 25) };
         for (x, weight) in x.iter().zip(weights) {
             value += x.value * weight.value();
-            error += step * weight.magnitude() + x.value.abs() * weight.magnitude() * SINGLE * weights.len() as f64;
+            error += step * (weight.magnitude() + weight.error) + x.value.abs() * weight.error;
+            error += x.value.abs() * weight.magnitude() * SINGLE * weights.len() as f64;
         }
     }
     let unit = x.first().map_or(0.0, |x| x.unit);
-    Num { error: error + value.abs() * unit, peak: value.abs(), unit, ..Num::exact(value) }
+    // 0 times an unbounded error is not a number.
+    let indeterminate = !error.is_finite();
+    Num { error: error + value.abs() * unit, peak: value.abs(), unit, indeterminate, ..Num::exact(value) }
 }
 
 /// The matrix in the blocks, in this dtype.
-pub fn dequantized(case: &Case, dtype: DType) -> ArrayD<Num> {
+pub fn dequantized(inputs: &ReferenceInputs, dtype: DType) -> ArrayD<Num> {
+    let case = inputs.case;
     let unit = dtype.unit_roundoff();
     // A plain number fits `f32`.
     let is_exact = format_of(case).is_plain() && dtype == F32;
     let number = |parts: Parts| {
-        let error = if is_exact { 0.0 } else { 2.0 * unit * parts.magnitude() + dtype.smallest() };
-        Num { error, unit, ..Num::exact(parts.value()) }
+        let rounding = if is_exact { 0.0 } else { 2.0 * unit * parts.magnitude() + dtype.smallest() };
+        Num {
+            error: rounding + parts.error,
+            unit,
+            indeterminate: parts.error.is_infinite(),
+            ..Num::exact(parts.value())
+        }
     };
     let shape = matrix_shape(case).unwrap_or_default();
-    let numbers = elements(case).into_iter().map(number).collect();
+    let numbers = elements(inputs).into_iter().map(number).collect();
     ArrayD::from_shape_vec(IxDyn(&shape), numbers).expect("whole blocks")
 }
 
-/// The blocks as a quantized tensor of this shape on the device of `blocks`.
+/// The blocks as a quantized tensor of this shape on the device of `blocks`, made of bytes or of numbers.
 pub fn quantized(case: &Case, blocks: &Candle, shape: &[usize]) -> Result<QTensor> {
     let partial = partial_shape(case);
     if matrix_shape(case).is_none() && partial.is_none() {
         return Err(Error::Msg("the case has no blocks".to_string()));
+    }
+    if case.tensor("blocks").is_some_and(is_by_value) {
+        let blocks = if blocks.dims() == shape { blocks.clone() } else { blocks.reshape(shape)? };
+        return QTensor::quantize(&blocks, format_of(case).dtype);
     }
     let shape = partial.as_ref().map_or(shape, |shape| &shape[..]);
     let bytes = blocks.to_device(&Device::Cpu)?.flatten_all()?.to_vec1::<u8>()?;
@@ -238,7 +311,7 @@ pub fn quantized(case: &Case, blocks: &Candle, shape: &[usize]) -> Result<QTenso
 
 /// An element that is a number.
 fn plain(value: f64) -> Parts {
-    Parts { scale: value, level: 1.0, minimum: 0.0 }
+    Parts::new(value, 1.0, 0.0)
 }
 
 fn single(block: &[u8], _: usize) -> Parts {
@@ -274,7 +347,7 @@ fn fifth(block: &[u8], start: usize, place: usize) -> u8 {
 
 /// A level around `centre`, whose product kernels subtract apart from the others.
 fn centred(scale: f64, level: u8, centre: f64) -> Parts {
-    Parts { scale, level: level.into(), minimum: scale * centre }
+    Parts::new(scale, level, scale * centre)
 }
 
 fn q4_0(block: &[u8], place: usize) -> Parts {
@@ -282,7 +355,7 @@ fn q4_0(block: &[u8], place: usize) -> Parts {
 }
 
 fn q4_1(block: &[u8], place: usize) -> Parts {
-    Parts { scale: half(block, 0), level: nibble(block, 4, place).into(), minimum: -half(block, 2) }
+    Parts::new(half(block, 0), nibble(block, 4, place), -half(block, 2))
 }
 
 fn q5_0(block: &[u8], place: usize) -> Parts {
@@ -291,19 +364,19 @@ fn q5_0(block: &[u8], place: usize) -> Parts {
 
 fn q5_1(block: &[u8], place: usize) -> Parts {
     let level = nibble(block, 8, place) | fifth(block, 4, place);
-    Parts { scale: half(block, 0), level: level.into(), minimum: -half(block, 2) }
+    Parts::new(half(block, 0), level, -half(block, 2))
 }
 
 fn q8_0(block: &[u8], place: usize) -> Parts {
-    Parts { scale: half(block, 0), level: (block[2 + place] as i8).into(), minimum: 0.0 }
+    Parts::new(half(block, 0), block[2 + place] as i8, 0.0)
 }
 
 fn q8_1(block: &[u8], place: usize) -> Parts {
-    Parts { scale: half(block, 0), level: (block[4 + place] as i8).into(), minimum: 0.0 }
+    Parts::new(half(block, 0), block[4 + place] as i8, 0.0)
 }
 
 fn q8k(block: &[u8], place: usize) -> Parts {
-    Parts { scale: full(block), level: (block[4 + place] as i8).into(), minimum: 0.0 }
+    Parts::new(full(block), block[4 + place] as i8, 0.0)
 }
 
 /// Two bits of each of 256 numbers: 128 numbers share 32 bytes.
@@ -314,11 +387,11 @@ fn two_bits(block: &[u8], start: usize, place: usize) -> u8 {
 
 fn q2k(block: &[u8], place: usize) -> Parts {
     let group = block[place / 16];
-    Parts {
-        scale: half(block, 80) * f64::from(group & 15),
-        level: two_bits(block, 16, place).into(),
-        minimum: half(block, 82) * f64::from(group >> 4),
-    }
+    Parts::new(
+        half(block, 80) * f64::from(group & 15),
+        two_bits(block, 16, place),
+        half(block, 82) * f64::from(group >> 4),
+    )
 }
 
 fn q3k(block: &[u8], place: usize) -> Parts {
@@ -327,7 +400,7 @@ fn q3k(block: &[u8], place: usize) -> Parts {
     let scale = low | (scales[8 + group % 4] >> (2 * (group / 4)) & 3) << 4;
     let third = block[place % 32] >> (place / 32) & 1;
     let level = f64::from(two_bits(block, 32, place)) - if third == 0 { 4.0 } else { 0.0 };
-    Parts { scale: half(block, 108) * (f64::from(scale) - 32.0), level, minimum: 0.0 }
+    Parts::new(half(block, 108) * (f64::from(scale) - 32.0), level, 0.0)
 }
 
 /// The scale and the minimum of a group of 32 numbers, six bits each, from twelve bytes.
@@ -342,11 +415,7 @@ fn six_bits(scales: &[u8], group: usize) -> (u8, u8) {
 /// A number of `level` in a group of 32 with a scale and a minimum.
 fn in_group(block: &[u8], place: usize, level: u8) -> Parts {
     let (scale, minimum) = six_bits(&block[4..16], place / 32);
-    Parts {
-        scale: half(block, 0) * f64::from(scale),
-        level: level.into(),
-        minimum: half(block, 2) * f64::from(minimum),
-    }
+    Parts::new(half(block, 0) * f64::from(scale), level, half(block, 2) * f64::from(minimum))
 }
 
 /// Four bits of each of 256 numbers: 64 numbers share 32 bytes.
@@ -369,5 +438,5 @@ fn q6k(block: &[u8], place: usize) -> Parts {
     let low = block[64 * part + column + 32 * (group % 2)] >> (4 * (group / 2)) & 15;
     let high = block[128 + 32 * part + column] >> (2 * group) & 3;
     let scale = f64::from(block[192 + place / 16] as i8);
-    Parts { scale: half(block, 208) * scale, level: f64::from(low | high << 4) - 32.0, minimum: 0.0 }
+    Parts::new(half(block, 208) * scale, f64::from(low | high << 4) - 32.0, 0.0)
 }
