@@ -33,7 +33,7 @@ pub struct Case {
     /// the outputs, and runs the backward pass.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub threads: Vec<usize>,
-    /// How many times the call is made on the same inputs, if more than once. The outputs are those of the last time.
+    /// How many times the call is made, each time with inputs of its own, if more than once. The outputs are those of the last time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeat: Option<Repeat>,
     /// The backward pass, if any.

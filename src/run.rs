@@ -146,33 +146,23 @@ fn attempt(
     enter: &mut impl FnMut(Phase),
     efforts: &mut Efforts,
 ) -> Result<Returned> {
-    enter(Phase::Inputs);
-    let mut vars = BTreeMap::new();
-    let mut tensors = BTreeMap::new();
-    let shared = tensors::shared_buffers(case, device)?;
-    for (name, data) in &case.inputs {
-        let make = || -> Result<(Tensor, Option<Var>)> {
-            let buffer = shared.get(name).cloned().map_or_else(|| tensors::buffer(data, device), Ok)?;
-            let var = op.has_gradient(case, name).then(|| Var::from_tensor(&buffer)).transpose()?;
-            Ok((tensors::view(var.as_ref().map_or(&buffer, Var::as_tensor), data)?, var))
-        };
-        let (tensor, var) = threads::on(sequence::thread_of(case, name), make)?;
-        vars.extend(var.map(|var| (name.as_str(), var)));
-        tensors.insert(name.as_str(), tensor);
-    }
-    enter(Phase::Forward);
     if let Some(repeat) = case.repeat {
         efforts.growth = growth::of(device, repeat, || {
-            let outputs = op.call(case, tensors.clone(), device)?;
+            enter(Phase::Inputs);
+            let Inputs { tensors, vars } = inputs(op, case, device)?;
+            enter(Phase::Forward);
+            let outputs = op.call(case, tensors, device)?;
             if !vars.is_empty() && outputs.iter().all(|output| output.dtype().is_float()) {
                 enter(Phase::Backward);
                 // An `Err` comes again when the call is measured.
                 drop(gradients(case, &outputs, &vars));
             }
-            enter(Phase::Forward);
             Ok(())
         })?;
     }
+    enter(Phase::Inputs);
+    let Inputs { tensors, vars } = inputs(op, case, device)?;
+    enter(Phase::Forward);
     let (outputs, effort) = effort::of(device, || op.call(case, tensors, device));
     efforts.forward = effort;
     let outputs = outputs?;
@@ -188,6 +178,30 @@ fn attempt(
     efforts.backward = effort;
     let backward = backward.unwrap_or_else(|error| Gradients::Rejected(refusal(&error)));
     Ok(Returned { outputs: read, backward, tracked })
+}
+
+/// The inputs of a call by name.
+struct Inputs<'a> {
+    tensors: BTreeMap<&'a str, Tensor>,
+    /// Those that have a gradient.
+    vars: BTreeMap<&'a str, Var>,
+}
+
+/// Makes the inputs of `case`, each in the thread of its step.
+fn inputs<'a>(op: &Op, case: &'a Case, device: &candle_core::Device) -> Result<Inputs<'a>> {
+    let mut inputs = Inputs { tensors: BTreeMap::new(), vars: BTreeMap::new() };
+    let shared = tensors::shared_buffers(case, device)?;
+    for (name, data) in &case.inputs {
+        let make = || -> Result<(Tensor, Option<Var>)> {
+            let buffer = shared.get(name).cloned().map_or_else(|| tensors::buffer(data, device), Ok)?;
+            let var = op.has_gradient(case, name).then(|| Var::from_tensor(&buffer)).transpose()?;
+            Ok((tensors::view(var.as_ref().map_or(&buffer, Var::as_tensor), data)?, var))
+        };
+        let (tensor, var) = threads::on(sequence::thread_of(case, name), make)?;
+        inputs.vars.extend(var.map(|var| (name.as_str(), var)));
+        inputs.tensors.insert(name.as_str(), tensor);
+    }
+    Ok(inputs)
 }
 
 /// Differentiates the sum of all outputs, weighted or not, by every variable. If there is no sum, because the outputs are empty

@@ -85,7 +85,7 @@ impl Body {
     fn repeat(&mut self, repeat: Repeat, first: &Case) {
         let calls = self.lines.iter().skip(self.first_call);
         let calls: Vec<String> = calls.flat_map(|line| line.lines()).map(|line| format!("    {line}")).collect();
-        let copies = first.inputs.keys().map(|name| format!("    let {name} = {name}.clone();"));
+        let copies = first.inputs.keys().map(|name| format!("    let {name} = {name}.copy()?;"));
         let begin = format!("// Watch the memory in use.\nfor _ in 1..{} {{", repeat.times());
         let looped: Vec<String> = std::iter::once(begin).chain(copies).chain(calls).chain(["}".to_string()]).collect();
         self.lines.splice(self.first_call..self.first_call, looped);

@@ -38,8 +38,9 @@ pub static QUANTIZED_THERE: Op = Op {
     },
     source: r#"
         {% set rows = inputs.blocks.shape[0] %}
-        let (here, device) = (device.clone(), ({{ there }}).clone());
-        let (x, blocks) = (x.to_device(&device)?, blocks.to_device(&device)?);
+        let here = device.clone();
+        let device = {{ there }};
+        let (x, blocks) = (x.to_device(device)?, blocks.to_device(device)?);
         {% include "quantized" %}
         candle_core::quantized::QMatMul::from_qtensor(matrix)?.forward(&x)?.to_device(&here)?
     "#,

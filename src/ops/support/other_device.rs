@@ -80,32 +80,38 @@ pub fn second(device: &Device) -> Result<Device> {
 
 /// The other device of a call, for as long as the call takes: cudarc orders work in another way while a GPU has a second stream.
 #[derive(Debug)]
-pub struct There(Device);
+pub struct There {
+    device: Device,
+    other: Other,
+}
 
 impl Deref for There {
     type Target = Device;
     fn deref(&self) -> &Device {
-        &self.0
+        &self.device
     }
 }
 
 impl Drop for There {
     fn drop(&mut self) {
-        // An error stays in the context, where the case's own device finds it.
-        let _ = self.0.synchronize();
+        // Nothing runs on it any more when it is closed. An error stays in the context, where the case's own device finds it.
+        if matches!(self.other, Again | OwnStream) {
+            let _ = self.device.synchronize();
+        }
     }
 }
 
 /// The other device of a call. For a case on the CPU it is the CPU.
 pub fn there(call: &Call) -> Result<There> {
-    let device = match (Other::of(call.case), call.device.location()) {
+    let other = Other::of(call.case);
+    let device = match (other, call.device.location()) {
         (Host, _) => Device::Cpu,
         (Second, _) => second(call.device)?,
         (Again, DeviceLocation::Cuda { gpu_id }) => Device::new_cuda(gpu_id)?,
         (OwnStream, DeviceLocation::Cuda { gpu_id }) => Device::new_cuda_with_stream(gpu_id)?,
         (Again | OwnStream, _) => call.device.clone(),
     };
-    Ok(There(device))
+    Ok(There { device, other })
 }
 
 /// Whether the other device of a call is another object of the case's own GPU: its tensors are taken, and only the order is at stake.
