@@ -73,11 +73,11 @@ impl Session {
         &self.known
     }
 
-    /// Plants the canary faults that a process survives and notices without a fence, on every device. Each must be noticed.
+    /// Plants the canary faults that a process survives and notices without a worker's allocator, on every device. Each must be noticed.
     fn check_canary(&mut self) -> anyhow::Result<()> {
-        const FATAL: [&str; 5] = ["died", "stack overflow", "hang", "out of memory", "differs"];
+        const UNSEEN: [&str; 6] = ["died", "stack overflow", "hang", "out of memory", "differs", "growing memory"];
         let is_seen =
-            |fault: &Fault| !FATAL.contains(&fault.kind) && !FENCED_FAULTS.iter().any(|it| it.name == fault.name);
+            |fault: &Fault| !UNSEEN.contains(&fault.kind) && !FENCED_FAULTS.iter().any(|it| it.name == fault.name);
         let devices: Vec<Device> = self.devices.devices().collect();
         for fault in canary::faults(&devices).into_iter().filter(is_seen) {
             let case = canary::case(fault.name);

@@ -38,11 +38,11 @@ fn a_hunt_without_findings_exits_with_0() {
 fn every_planted_fault_is_charged_to_the_right_case() {
     let store = tempfile::tempdir().expect("a folder");
     let run = |inject: &str| {
-        let args = ["hunt", "--ops", "loss.*", "--cases", "72", "--seed", "4", "--timeout", "2s", "--memory", "1024"];
+        let args = ["hunt", "--ops", "loss.*", "--cases", "78", "--seed", "4", "--timeout", "2s", "--memory", "1024"];
         snuffer(store.path(), &[&args[..], &["--inject", inject]].concat())
     };
     let shown = text(&run("3").stdout);
-    assert_eq!(shown.matches("3 of 3 charged to the right case").count(), 12, "{shown}");
+    assert_eq!(shown.matches("3 of 3 charged to the right case").count(), 13, "{shown}");
 }
 
 #[test]

@@ -36,9 +36,10 @@ pub static DEQUANTIZE: Op = Op {
         if by_value(&case) {
             return Ok(case);
         }
-        Ok(match draw.between(0, 3)? {
-            0 => case.param("loader", LOADERS[1]),
-            1 => case.param("loader", LOADERS[1]).param("unaligned", 1_usize),
+        // Unaligned bytes abort the process.
+        Ok(match draw.between(0, 7)? {
+            0 | 1 => case.param("loader", LOADERS[1]),
+            2 => case.param("loader", LOADERS[1]).param("unaligned", 1_usize),
             _ => case,
         })
     },

@@ -3,13 +3,16 @@
 use candle_core::Module;
 use candle_core::quantized::QMatMul;
 
-use crate::case::{Case, InputSpec};
+use crate::case::{Case, InputSpec, ParamSpec};
 use crate::ops::Op;
 use crate::ops::quantized::matmul::MATMUL;
 use crate::ops::support::arguments::ELSEWHERE;
 use crate::ops::support::other_device::{OBJECTS, there};
-use crate::ops::support::products::ggml::{BLOCKS, FORMAT, matrix_shape, quantized};
+use crate::ops::support::products::ggml::{BLOCKS, matrix_shape, quantized};
 use crate::tensor::{DType, Support};
+
+/// One of the formats that both kernels of products have.
+const FORMATS: &[&str] = &["Q4_0", "Q8_0"];
 
 /// `QMatMul` with its matrix on the other device: `x` is copied there and the output back.
 pub static QUANTIZED_THERE: Op = Op {
@@ -17,15 +20,14 @@ pub static QUANTIZED_THERE: Op = Op {
     covers: &["Tensor::to_device", "QMatMul"],
     support: &Support::both("x", &[DType::F32, DType::F16, DType::Bf16]),
     inputs: &[InputSpec::new("x", "(.., K), with two or three dimensions"), BLOCKS],
-    params: &[FORMAT, ELSEWHERE],
+    params: &[ParamSpec::word("format", FORMATS, "The format of the blocks."), ELSEWHERE],
     generate: &|draw| {
         // `quantized.matmul` draws other formats, dtypes and views.
         let rows = *draw.choose(&[1, 2, 5, 9, 12])?;
         let (columns, width) = (32 * draw.between(1, 16)?, draw.between(1, 5)?);
         let x = draw.ordinary_tensor(DType::F32, &[rows, columns])?.contiguous();
         let blocks = draw.ordinary_tensor(DType::F32, &[width, columns])?.contiguous();
-        let case =
-            Case::default().input("x", x).input("blocks", blocks).param("format", *draw.choose(&["Q4_0", "Q8_0"])?);
+        let case = Case::default().input("x", x).input("blocks", blocks).param("format", *draw.choose(FORMATS)?);
         Ok(case.param("to", *draw.choose(OBJECTS)?))
     },
     contract: &|case| (MATMUL.contract)(case),
