@@ -6,6 +6,7 @@ cd "$(dirname "$0")/../.."
 target=${CARGO_TARGET_DIR:-$PWD/target}
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
+[ "${1:-}" != --sim ] || cargo build --quiet --locked --package cargo-snuffer
 # With the suite's profile and all features of its dependencies, Cargo finds what it has built for the suite.
 shared=(--config "$PWD/Cargo.toml" --features snuffer/cli-dependencies)
 # Whether a file has each of some phrases, which ` & ` separates.
