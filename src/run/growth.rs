@@ -6,7 +6,7 @@ use super::effort;
 use crate::case::Repeat;
 use crate::outcome::Growth;
 
-/// Bytes for each call that no growth is: the room that a queue of another thread takes.
+/// Growth of fewer bytes for each call does not count: a queue of another thread may have taken more room.
 const NOISE: u64 = 8;
 
 /// Makes `call` once less than `repeat` says. The first third only fills caches. Memory that grows in both of the others keeps growing.
