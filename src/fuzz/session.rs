@@ -9,7 +9,7 @@ use siphasher::sip::SipHasher13;
 use super::Target;
 use super::in_process::InProcess;
 use super::known::Known;
-use crate::case::{Case, Param};
+use crate::case::{Case, Param, Repeat};
 use crate::device::Device;
 use crate::ops::canary::{self, FENCED_FAULTS, Fault};
 use crate::ops::{Contract, Op, why};
@@ -18,12 +18,13 @@ use crate::outcome::Observation;
 use crate::store::keep_case;
 use crate::tensor::Value;
 
-/// Whether the case may exhaust this process, by its size or by a param alone, for instance as a padding. Hunts run such cases
-/// in workers, which may die.
+/// Whether the case may exhaust this process, by its size, by how often it is repeated, or by a param alone, for instance as a padding.
+/// Hunts run such cases in workers, which may die.
 pub(super) fn is_too_much(op: &Op, case: &Case) -> bool {
     const LARGEST: i64 = 1 << 12;
     let mut numbers = case.params.values().flat_map(Param::numbers);
     numbers.any(|number| matches!(number, Value::Int(value) if value > LARGEST))
+        || case.repeat.is_some_and(|repeat| repeat > Repeat::LEAST)
         || op.contract(case) == Contract::Unspecified(why::TOO_LARGE)
 }
 
