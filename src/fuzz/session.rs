@@ -18,7 +18,7 @@ use crate::outcome::Observation;
 use crate::store::keep_case;
 use crate::tensor::Value;
 
-/// Whether the case may exhaust this process, by its size, by how often it is repeated, or by a param alone, for instance as a padding.
+/// True if the case may exhaust this process, by its size, by how often it is repeated, or by a param alone, for instance as a padding.
 /// Hunts run such cases in workers, which may die.
 pub(super) fn is_too_much(op: &Op, case: &Case) -> bool {
     const LARGEST: i64 = 1 << 12;

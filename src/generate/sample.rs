@@ -61,10 +61,10 @@ const BYTES: usize = 1 << 12;
 /// One case in so many has two inputs in one buffer, if it has two that can be.
 const SHARED: u32 = 24;
 
-/// One valid case in so many makes its call several times, if its inputs are small.
+/// One valid case in so many repeats its call, if its inputs have few elements.
 const REPEATED: u32 = 48;
-/// The most elements of inputs that are small.
-const SMALL: usize = 256;
+/// The most elements of all inputs of a case that is repeated.
+const FEW: usize = 256;
 
 /// The `index`-th case of the op `name` under `seed`, in the given mode. It depends on nothing else, such as
 /// which other ops exist.
@@ -112,14 +112,14 @@ fn try_draw(generate: Generate, mode: Mode, bytes: &[u8], dtype: Option<DType>) 
     if draw.one_in(SHARED)? {
         shared_buffer(&mut case, &mut draw)?;
     }
-    if mode == Mode::Valid && is_small(&case) && draw.one_in(REPEATED)? {
+    if mode == Mode::Valid && has_few_elements(&case) && draw.one_in(REPEATED)? {
         case.repeat = Some(Repeat::LEAST);
     }
     Ok(Drawn { case, violations })
 }
 
-/// Whether all inputs of a case are small, so that ten calls are as fast as one of an ordinary case.
-fn is_small(case: &Case) -> bool {
+/// True if ten calls of a case take no longer than one ordinary call.
+fn has_few_elements(case: &Case) -> bool {
     let elements = |tensor: &Tensor| tensor.elements().unwrap_or(usize::MAX);
-    case.inputs.values().map(elements).fold(0, usize::saturating_add) <= SMALL
+    case.inputs.values().map(elements).fold(0, usize::saturating_add) <= FEW
 }

@@ -6,7 +6,7 @@ use candle_core::{Device, Result};
 
 use crate::case::{Case, ParamSpec};
 use crate::ops::support::products::ggml::{
-    BLOCKS, FORMAT, FORMATS, dequantized, draw_blocks, format_of, is_by_value, matrix_shape, quantized, within_scales,
+    BLOCKS, FORMAT, FORMATS, by_value, dequantized, draw_blocks, format_of, matrix_shape, quantized, within_scales,
     without_matrix,
 };
 use crate::ops::support::unaligned::{UNALIGNED, at_address};
@@ -85,11 +85,6 @@ pub static DEQUANTIZE: Op = Op {
     promise: "candle-core/src/quantized/k_quants.rs:86-199 (GGML's formats), mod.rs:490-500, 672-694; llama.cpp \
               ggml-quants.c, `dequantize_row_…`; `Tensor::from_vec` rejects a different number of elements",
 };
-
-/// Whether the blocks are numbers to quantize.
-fn by_value(case: &Case) -> bool {
-    case.tensor("blocks").is_some_and(is_by_value)
-}
 
 /// The blocks by the loader of GGML files, with as many columns as there are whole blocks.
 fn from_ggml(call: &Call) -> Result<QTensor> {

@@ -11,7 +11,7 @@ use crate::generate::Draw;
 use crate::ops::Call;
 
 /// The other device of a call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Other {
     /// The host.
     Host,
@@ -48,19 +48,19 @@ pub const PLACES: &[&str] = &[Host.word(), Second.word()];
 /// The words for any other device object.
 pub const OBJECTS: &[&str] = &[Host.word(), Second.word(), Again.word(), OwnStream.word()];
 
-/// Whether a case, or one of its steps, names this device.
+/// True if a case, or one of its steps, names this device.
 fn names(case: &Case, other: Other) -> bool {
     let is_named =
         |(name, param): (&String, &Param)| name.rsplit('.').next() == Some("to") && *param == Param::from(other.word());
     case.params.iter().any(is_named)
 }
 
-/// Whether a case, or one of its steps, uses the second GPU.
+/// True if a case, or one of its steps, uses the second GPU.
 pub fn wants_second(case: &Case) -> bool {
     names(case, Second)
 }
 
-/// Whether a case, or one of its steps, uses another device object of a GPU.
+/// True if a case, or one of its steps, uses another device object of a GPU.
 pub fn wants_other(case: &Case) -> bool {
     [Second, Again, OwnStream].into_iter().any(|other| names(case, other))
 }
@@ -114,7 +114,7 @@ pub fn there(call: &Call) -> Result<There> {
     Ok(There { device, other })
 }
 
-/// Whether the other device of a call is another object of the case's own GPU: its tensors are taken, and only the order is at stake.
+/// True if the other device of a call is another object of the case's own GPU. candle must accept its tensors, in the right order.
 pub fn is_own_gpu(case: &Case) -> bool {
     matches!(Other::of(case), Again | OwnStream)
 }

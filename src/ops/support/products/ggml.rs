@@ -159,12 +159,17 @@ pub fn draw_blocks(draw: &mut Draw, format: &Format, rows: usize, blocks: usize)
     Ok(Tensor::new(DType::U8, vec![rows, blocks * format.bytes], values))
 }
 
+/// True if the blocks of a case are numbers that candle quantizes.
+pub fn by_value(case: &Case) -> bool {
+    case.tensor("blocks").is_some_and(is_by_value)
+}
+
 /// True for numbers that candle quantizes, false for bytes.
-pub fn is_by_value(blocks: &Tensor) -> bool {
+fn is_by_value(blocks: &Tensor) -> bool {
     DType::FLOATS.contains(&blocks.dtype)
 }
 
-/// Whether a tensor may be the blocks of a matrix: a row of bytes or of numbers for each of its rows.
+/// True if a tensor may be the blocks of a matrix: a row of bytes or of numbers for each of its rows.
 fn is_matrix(blocks: &Tensor) -> bool {
     blocks.shape.len() == 2 && (blocks.dtype == DType::U8 || is_by_value(blocks))
 }
@@ -300,7 +305,7 @@ pub fn quantized(case: &Case, blocks: &Candle, shape: &[usize]) -> Result<QTenso
     if matrix_shape(case).is_none() && partial.is_none() {
         return Err(Error::Msg("the case has no blocks".to_string()));
     }
-    if case.tensor("blocks").is_some_and(is_by_value) {
+    if by_value(case) {
         let blocks = if blocks.dims() == shape { blocks.clone() } else { blocks.reshape(shape)? };
         return QTensor::quantize(&blocks, format_of(case).dtype);
     }
