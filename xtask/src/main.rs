@@ -13,6 +13,7 @@ use crate::set_up::{Devices, Ready};
 use crate::shell::{cargo, say, status, target};
 
 mod attack;
+mod bench;
 mod book;
 mod candle;
 mod candle_tests;
@@ -99,6 +100,8 @@ enum Task {
     Picture,
     /// Measure the figures that a change must not make worse.
     Measure(measure::Args),
+    /// Measure the simulated device and hunts on a quiet machine, and write docs/performance.md.
+    Bench(bench::Args),
     /// Move the suite to another release of candle: list the places to reread, then pin it.
     Candle(candle::Args),
     /// Run the CUDA tests that candle publishes on the simulated device.
@@ -187,6 +190,7 @@ fn run(task: Task) -> anyhow::Result<u8> {
         Task::Test { devices, args } => test(devices, &args),
         Task::Fuzz(args) => fuzz::run(&args),
         Task::Attack(args) => attack::run(&args),
+        Task::Bench(args) => bench::run(&args),
         Task::Book(args) => book::run(&args),
         Task::Picture => picture::run(root),
         Task::Measure(args) => measure::run(&args),
