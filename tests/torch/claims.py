@@ -293,7 +293,6 @@ CLAIMS = {
         F.dropout,
         F.hardsigmoid,
         F.leaky_relu,
-        lambda x: F.prelu(x, tensor([1])),
         lambda x: torch.round(x, decimals=-1),
         lambda x: F.nll_loss(x[None], tensor([1])),
         lambda x: F.huber_loss(x, x),
@@ -395,6 +394,7 @@ CLAIMS = {
     "pooling-with-a-kernel-or-stride-of-0-panics": lambda: all(
         fails(lambda: f(ones(1, 1, 5, 5), *sizes)) for f in (F.avg_pool2d, F.max_pool2d) for sizes in ((0, 1), (2, 0))
     ),
+    "prelu-accepts-integers": lambda: integers_are_rejected(lambda x: F.prelu(x, tensor([1]))),
     "prelu-does-not-check-the-dimensions-of-its-weight": lambda: fails(lambda: F.prelu(-ones(1, 1), ones(1, 1)))
     and same(F.prelu(tensor(-1.0), tensor([0.5])), -0.5),
     "qtensor-embedding-accepts-floats-as-ids-and": lambda: fails(lambda: F.embedding(tensor([0.5]), ones(1, 2)))
