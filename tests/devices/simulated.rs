@@ -32,7 +32,7 @@ pub const TESTS: &[Test] = tests![Simulated:
 pub fn filter_variable_parts(settings: &mut insta::Settings) {
     // The address of an allocation and its launch depend on earlier cases.
     settings.add_filter("0x[0-9a-f]+", "0x…");
-    settings.add_filter("launch [0-9]+", "launch …");
+    settings.add_filter("launch [0-9]+( \\(`[^`]*`\\))?", "launch …");
     // PTX line numbers depend on the version of the compiler.
     settings.add_filter("in line [0-9]+ of the PTX", "in line … of the PTX");
 }

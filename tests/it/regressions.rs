@@ -39,8 +39,14 @@ fn every_regression_has_a_sentence_as_title_a_short_name_and_its_own_snapshots()
 
 #[test]
 fn every_kept_failure_is_a_call_of_which_something_is_promised() {
-    // The process dies, which is wrong whatever was promised; valid calls with an empty head do not exist.
-    const UNSPECIFIED: [&str; 1] = ["attention.flash_attn/causal-empty-value-heads-segfault"];
+    // The process dies, memory is uninitialized, or devices or siblings disagree, which is wrong whatever was promised.
+    const UNSPECIFIED: [&str; 5] = [
+        "attention.flash_attn/causal-empty-value-heads-segfault",
+        "op.moe_gemm/moe-gemm-on-cuda-leaves-rows-uninitialized-that-no",
+        "quantized.matmul/a-quantized-product-on-cuda-is-infinite-for-large",
+        "random.rand/rand-on-cuda-accepts-an-upper-bound-below-the",
+        "rotary.rope_slow/rope-slow-gives-another-result-than-rope-for-one",
+    ];
     let all = regressions();
     let failures = all.iter().filter(|(_, regression)| regression.signature.is_some());
     let unspecified = failures.filter(|(name, regression)| {
