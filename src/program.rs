@@ -7,6 +7,7 @@ mod main_program;
 mod memory;
 mod python;
 mod rust;
+mod rustfmt;
 mod templates;
 mod test;
 mod test_file;
@@ -43,7 +44,9 @@ pub fn program(op: &Op, case: &Case, options: &ProgramOptions) -> Result<String,
     // As in the worker, other dtypes have no gradients.
     let backward =
         if options.outputs.iter().all(|(dtype, _)| dtype.is_float()) { case.backward } else { Backward::None };
-    main_program::main_program(Body::new(op, case, backward, options.device)?, backward, options)
+    let host = if options.device == Device::Cpu { rust::DEVICE } else { rust::HOST };
+    let body = Body::new(op, case, backward, options.device, host)?;
+    main_program::main_program(body, backward, options).map(|text| rustfmt::formatted(&text))
 }
 
 /// What a program must know to print the returned outputs: the dtype and rank of each.

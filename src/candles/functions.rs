@@ -71,7 +71,7 @@ fn implemented(code: &str) -> Option<String> {
     };
     let rest = rest.trim_start().trim_start_matches(['&', '(']);
     let path = rest.split(|c: char| !(c.is_alphanumeric() || "_:$".contains(c))).next()?;
-    path.rsplit("::").next().map(ToString::to_string).filter(|name| !name.is_empty())
+    path.trim_end_matches(':').rsplit("::").next().map(ToString::to_string).filter(|name| !name.is_empty())
 }
 
 /// What follows the generics that `text` may begin with.

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use super::fixed;
 use super::functions::functions_of;
 use super::registry::released;
-use crate::causes::RootCause;
+use crate::causes::{Edit, RootCause};
 
 /// What Cargo packs of the repository that a crate comes from (the Cargo book, `cargo package`).
 #[derive(Deserialize)]
@@ -18,38 +18,64 @@ struct Git {
     sha1: String,
 }
 
+const REPOSITORY: &str = "https://github.com/huggingface/candle";
+
 /// The places of `cause`, as links in Markdown; as code where the sources are not on this machine.
-pub fn places(cause: &RootCause) -> String {
-    cause
-        .at
-        .iter()
-        .map(|place| link(cause, place).unwrap_or_else(|| format!("`{place}`")))
-        .collect::<Vec<_>>()
-        .join(", ")
+pub fn places(cause: &RootCause) -> Vec<String> {
+    cause.at.iter().map(|place| link(cause, place).unwrap_or_else(|| format!("`{place}`"))).collect()
 }
 
-/// The link to the lines of `place` that the fix changes, or else to its whole function.
+/// The link to the lines of `place` that the fix replaces. It goes to the whole function where there is no fix, or where that only adds
+/// lines: the code beside them is not wrong. A place without a function is a file or a folder.
 fn link(cause: &RootCause, place: &str) -> Option<String> {
-    let (file, function) = place.split_once(' ')?;
+    let (file, function) = place.split_once(' ').map_or((place, None), |(file, function)| (file, Some(function)));
     let packed = std::fs::read(released(file.split('/').next()?).ok()?.join(".cargo_vcs_info.json")).ok()?;
     let Packed { git: Git { sha1 } } = serde_json::from_slice(&packed).ok()?;
+    let short = file.split_once("/src/").map_or(file, |(_, inside)| inside);
+    let Some(function) = function else {
+        let kind = if file.ends_with('/') { "tree" } else { "blob" };
+        return Some(format!("[`{file}`]({REPOSITORY}/{kind}/{sha1}/{file})"));
+    };
     let text = fixed::source(file).ok()?;
     let edits = cause.fix.iter().flat_map(|fix| &fix.edit);
     let its = edits.filter(|edit| edit.file == file && edit.function.as_deref() == Some(function));
-    let changed: Vec<_> =
-        its.flat_map(|edit| fixed::places(file, &text, Some(function), edit.lines, &edit.hash)).collect();
-    let lines = match (changed.iter().map(|range| range.start).min(), changed.iter().map(|range| range.end).max()) {
-        (Some(first), Some(last)) => (first + 1, last.max(first + 1)),
-        _ => functions_of(file, &text)
-            .into_iter()
-            .find(|(.., name)| name == function)
-            .map(|(first, last, _)| (first, last))?,
+    let code: Vec<&str> = text.lines().collect();
+    let replaced = |edit: &Edit| {
+        let first = fixed::places(file, &text, Some(function), edit.lines, &edit.hash).first()?.start;
+        let its = (0..edit.lines).filter(|&line| edit.replaces(line)).map(|line| first + line);
+        Some(its.filter(|&line| is_code(code[line])).collect::<Vec<_>>())
+    };
+    let changed: Vec<usize> = its.filter_map(replaced).flatten().collect();
+    let lines = match (changed.iter().min(), changed.iter().max()) {
+        (Some(first), Some(last)) => (first + 1, last + 1),
+        _ => whole(file, &text, function)?,
     };
     let lines = match lines {
         (first, last) if first == last => format!("L{first}"),
         (first, last) => format!("L{first}-L{last}"),
     };
-    let name = function.rsplit("::").next().unwrap_or(function);
-    let short = file.split_once("/src/").map_or(file, |(_, inside)| inside);
-    Some(format!("[`{name}` in {short}](https://github.com/huggingface/candle/blob/{sha1}/{file}#{lines})"))
+    Some(format!("[`{function}` in {short}]({REPOSITORY}/blob/{sha1}/{file}#{lines})"))
+}
+
+/// The first and the last line of a function, of the methods of a type, of a method that a macro makes, or of a macro such as
+/// `unary_op!`.
+fn whole(file: &str, text: &str, name: &str) -> Option<(usize, usize)> {
+    let Some(name) = name.strip_suffix('!') else {
+        let functions = functions_of(file, text);
+        let function = functions.iter().find(|(.., own)| own == name).map(|(first, last, _)| (*first, *last));
+        let method = format!("{name}::");
+        let methods: Vec<_> = functions.iter().filter(|(.., own)| own.starts_with(&method)).collect();
+        let of_type = methods.first().zip(methods.last()).map(|((first, ..), (_, last, _))| (*first, *last));
+        let made = format!("!({},", name.rsplit("::").next().unwrap_or(name));
+        let of_macro = text.lines().position(|line| line.contains(&made)).map(|line| (line + 1, line + 1));
+        return function.or(of_type).or(of_macro);
+    };
+    let first = text.lines().position(|line| line == format!("macro_rules! {name} {{"))?;
+    let more = text.lines().skip(first).position(|line| line == "}")?;
+    Some((first + 1, first + more + 1))
+}
+
+/// True for a line that is neither a comment nor only brackets.
+fn is_code(line: &str) -> bool {
+    line.contains(char::is_alphanumeric) && !line.trim_start().starts_with("//")
 }

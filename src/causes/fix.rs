@@ -64,6 +64,11 @@ impl Edit {
         };
         self.with.lines().map(line).collect()
     }
+
+    /// True if the line with this number, from 0, does not stay.
+    pub fn replaces(&self, number: usize) -> bool {
+        self.with.lines().filter_map(placeholder).all(|(_, kept)| kept != number)
+    }
 }
 
 /// The line that stands for the replaced line `number` with an indentation, or with its own if that is empty.

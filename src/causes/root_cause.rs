@@ -1,7 +1,7 @@
 //! A root cause: one mistake of candle that explains many failures, with its fix and the proof of it.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use serde::Deserialize;
@@ -184,9 +184,23 @@ impl RootCause {
 
     /// The kinds of device that have it: `cpu`, `cuda`.
     pub fn on(&self) -> Vec<&'static str> {
-        let has = |backend: Backend| self.devices.is_empty() || self.devices.contains(&backend);
         let kinds = [(Backend::Cpu, "cpu"), (Backend::Cuda, "cuda")];
-        kinds.into_iter().filter(|(backend, _)| has(*backend)).map(|(_, name)| name).collect()
+        let has = |backend: Backend| self.devices.is_empty() || self.devices.contains(&backend);
+        let is_there = |backend: Backend| has(backend) && (backend == Backend::Cpu || !self.is_of_the_host());
+        kinds.into_iter().filter(|(backend, _)| is_there(*backend)).map(|(_, name)| name).collect()
+    }
+
+    /// Those of `devices` that can show it.
+    pub fn shown_on(&self, devices: &BTreeSet<Device>) -> Vec<Device> {
+        let has = |device: Device| self.devices.is_empty() || self.devices.iter().any(|own| own.has(device));
+        let is_there = |device: Device| has(device) && (device == Device::Cpu || !self.is_of_the_host());
+        devices.iter().copied().filter(|&device| is_there(device)).collect()
+    }
+
+    /// True if all of its ops run on the CPU whatever the device of a case is.
+    fn is_of_the_host(&self) -> bool {
+        let mut ops = self.ops().peekable();
+        ops.peek().is_some() && ops.all(Op::is_of_the_host)
     }
 
     /// True if it lies in none of the code that a kind of device has for itself.
@@ -196,8 +210,8 @@ impl RootCause {
     }
 
     /// The functions that it lies in, as code.
-    pub fn places(&self) -> String {
-        self.at.iter().map(|place| format!("`{place}`")).collect::<Vec<_>>().join(", ")
+    pub fn places(&self) -> Vec<String> {
+        self.at.iter().map(|place| format!("`{place}`")).collect()
     }
 
     /// True if its title names the call of this op.
@@ -264,13 +278,13 @@ impl RootCause {
         }
     }
 
-    /// True if the failure of this name passes with its fix.
     /// How many failures pass with its fix that one of its predicates names. Others pass besides.
     pub fn passing(&self) -> usize {
         let is_own = |failure: &&String| self.shown_by.iter().any(|predicate| predicate.name.fits(failure));
         self.proof.as_ref().map_or(0, |proof| proof.fixes.iter().filter(is_own).count())
     }
 
+    /// True if the failure of this name passes with its fix.
     fn fixes(&self, failure: &str) -> bool {
         self.proof.as_ref().is_some_and(|proof| proof.fixes.contains(failure))
     }

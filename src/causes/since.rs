@@ -35,12 +35,12 @@ impl Since {
 
 impl fmt::Display for Since {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { release, before, is_lacking, device, .. } = self;
+        let Self { release, before, is_lacking, .. } = self;
+        let device = if self.device == Device::Cpu { "the CPU".to_string() } else { self.device.to_string() };
         match before {
-            None => write!(f, "{release} or earlier (tried on {device})"),
-            // Older releases were not tried: they lack a function of the op, or a dtype.
-            Some(_) if *is_lacking => write!(f, "{release} or earlier (tried on {device})"),
-            Some(before) => write!(f, "{release} (tried on {device}; {before} does not show it)"),
+            None => write!(f, "Also in {release}, the oldest release that was tried, on {device}"),
+            Some(before) if *is_lacking => write!(f, "Also in {release}, tried on {device}; {before} lacks the call"),
+            Some(before) => write!(f, "Since {release}, tried on {device}; {before} does not have it"),
         }
     }
 }

@@ -3,6 +3,8 @@
 mod export;
 mod patches;
 
+pub(super) use patches::{Commit, Series, series};
+
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -96,7 +96,7 @@ fn by_cause(folder: &Path, findings: &[(String, Finding)], known: &KnownFailures
         let Some(finding) = its.iter().min_by_key(|finding| finding.case.complexity()) else { continue };
         let evidence = Evidence::new(cases::op(&finding.case)?, &finding.case, &finding.observations);
         let (change, places) = (fixed::diff_of(cause)?, candles::places(cause));
-        let about = Some(Why { cause, places: Some(&places), change: change.as_deref(), is_asked: true });
+        let about = Some(Why { cause, places: &places, change: change.as_deref(), is_asked: true });
         let text = Report { cause: about, ..Report::new(finding, &evidence, known) }.markdown();
         write_atomically(&folder.join(format!("{}.md", cause.name)), text.as_bytes())?;
         let links: Vec<&str> = cause.upstream.iter().map(|link| link.url.as_str()).collect();

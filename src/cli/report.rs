@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use super::fixes::{Commit, Series, series};
 use super::kept_tests::KeptTests;
 use super::{KnownArg, StoreArg, UsageError, candle_under_test, cases, check_release, duration, intact};
 use crate::CANDLE;
@@ -18,7 +19,7 @@ use crate::investigate::{RELEASES, Releases, TriedRelease, ablation, bisect, tel
 use crate::ops::{self, Contract, Op, own};
 use crate::oracle::{Evidence, Need, OracleName, Rank};
 use crate::outcome::{Observation, Outcome};
-use crate::program::{Agreement, Candle, ProgramOptions, agreement, manifest, outputs, program};
+use crate::program::{Agreement, Candle, ProgramOptions, Test, agreement, manifest, outputs, program};
 use crate::report::{self, Part, Report, Why};
 use crate::settle::{Settings, settle};
 use crate::store::regression::Regression;
@@ -85,24 +86,26 @@ pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
     }
     let folder = args.into.join(&name);
     let evidence = Evidence::new(op, &finding.case, &finding.observations);
+    let comments = Report::comments(&evidence, &finding, is_asked);
     let made = if args.no_program {
         Err("no program was built".to_string())
     } else {
-        reproduced(&evidence, &finding, device, &folder, args, limits)?
+        reproduced(&evidence, &finding, &comments, &folder, args, limits)?
     };
     let since = if args.since { since(op, &finding, args, limits)? } else { None };
     let elsewhere = args.candle.as_ref().map(|named| elsewhere(named, op, &finding, limits)).transpose()?;
     let tell = |part: &str| eprintln!("varying    {part}");
-    let ablation = ablation(&finding, limits, args.conditions, &tell)?;
+    // The explanation of a cause says when it happens.
+    let ablation = if is_asked { Vec::new() } else { ablation(&finding, limits, args.conditions, &tell)? };
     let change = cause.map(fixed::diff_of).transpose()?.flatten();
-    let places = cause.map(candles::places);
+    let places = cause.map_or_else(Vec::new, candles::places);
     let report = Report {
         program: made.as_ref().map(|made| (made.text.as_str(), &made.ran)).map_err(String::as_str),
         has_other_values: made.as_ref().is_ok_and(|made| made.agreement == Agreement::OtherValues),
         ablation: &ablation,
         since: since.as_deref(),
         elsewhere: elsewhere.as_deref(),
-        cause: cause.map(|cause| Why { cause, places: places.as_deref(), change: change.as_deref(), is_asked }),
+        cause: cause.map(|cause| Why { cause, places: &places, change: change.as_deref(), is_asked }),
         source,
         ..Report::new(&finding, &evidence, &known)
     };
@@ -125,15 +128,22 @@ fn about_theme(args: &Args, theme: &Theme, known: &KnownFailures) -> anyhow::Res
     let its: Vec<&RootCause> = RootCause::by_impact(&known.causes).into_iter().filter(is_its).collect();
     let mut tests = KeptTests::start(known)?;
     let bar = console::bar(its.len());
-    let mut parts = Vec::new();
-    for cause in its {
+    let with_test = |cause: &&RootCause| {
         bar(&cause.name);
-        parts.push(Part {
-            cause,
-            places: candles::places(cause),
-            test: tests.of(cause)?,
-            change: fixed::diff_of(cause)?,
-        });
+        tests.of(cause)
+    };
+    let found: Vec<Option<Test>> = its.iter().map(with_test).collect::<Result<_, _>>()?;
+    let fixes: Vec<(&RootCause, Option<&Test>)> = its.iter().map(|cause| (*cause, None)).collect();
+    let Series { commits, left_out } = series(&fixes, None);
+    let part = |(cause, test): (_, Option<Test>)| Part {
+        cause,
+        places: candles::places(cause),
+        test,
+        change: commits.iter().find(|commit| commit.cause.name == cause.name).map(Commit::fix),
+    };
+    let parts: Vec<Part> = its.into_iter().zip(found).map(part).collect();
+    for (name, why) in &left_out {
+        eprintln!("left out   {name}: {why}");
     }
     let text = report::theme(theme, &parts, source);
     let folder = args.into.join(&args.name);
@@ -280,23 +290,23 @@ fn elsewhere(named: &str, op: &'static Op, finding: &Finding, limits: Limits) ->
 fn reproduced(
     evidence: &Evidence,
     finding: &Finding,
-    device: Device,
+    comments: &[String],
     folder: &Path,
     args: &Args,
     limits: Limits,
 ) -> anyhow::Result<Result<Made, String>> {
     const NAME: &str = "reproduction";
+    let device = finding.violation.device;
     let Some(seen) = finding.observations.iter().find(|seen| seen.device == device) else {
         return Ok(Err("the finding has no observation of the device that it fails on".to_string()));
     };
-    let comments = Report::comments(evidence, finding);
     // The result of a costly call is right, and large. candle prints a few of its elements.
     let is_cost = finding.signature.rank() == Rank::Cost;
     let shown = if is_cost { Vec::new() } else { outputs(&seen.outcome) };
     if own::brought().is_some() {
         return Ok(Err("no program was built, because the call is not one of candle's".to_string()));
     }
-    let options = ProgramOptions { device, comments: &comments, outputs: &shown };
+    let options = ProgramOptions { device, comments, outputs: &shown };
     let text = match program(evidence.op, &finding.case, &options) {
         Ok(text) => text,
         Err(why) => return Ok(Err(why)),

@@ -13,3 +13,14 @@ pub(super) const OPS: &[&Op] = &[
     &flash_attn_varlen::FLASH_ATTN_VARLEN_CPU,
     &flash_attn_varlen::FLASH_ATTN_VARLEN_UNFUSED,
 ];
+
+/// Those that run on the CPU wherever their inputs lie: the calls move them there.
+const HOST: [&str; 3] =
+    ["attention.causal_decode_f32_interleaved", "attention.flash_attn", "attention.flash_attn_varlen_cpu"];
+
+impl Op {
+    /// True if it runs on the CPU whatever the device of a case is.
+    pub fn is_of_the_host(&self) -> bool {
+        HOST.contains(&self.name)
+    }
+}

@@ -16,6 +16,8 @@ pub struct Body {
     /// The variables that need a gradient, each with the name of its input.
     pub vars: Vec<(String, String)>,
     pub device: Device,
+    /// The expression of a device of the CPU.
+    host: &'static str,
     pub bound: Bound,
     /// The line at which the first call begins.
     pub first_call: usize,
@@ -39,13 +41,15 @@ pub enum Bound {
 }
 
 impl Body {
-    /// The inputs and calls of `case`, with variables for the gradients that `backward` needs.
-    pub fn new(op: &Op, case: &Case, backward: Backward, device: Device) -> Result<Self, String> {
+    /// The inputs and calls of `case`, with variables for the gradients that `backward` needs. `host` is the expression of a device of
+    /// the CPU.
+    pub fn new(op: &Op, case: &Case, backward: Backward, device: Device, host: &'static str) -> Result<Self, String> {
         let whole = &Case { backward, ..case.clone() };
         let mut body = Self {
             lines: Vec::new(),
             vars: Vec::new(),
             device,
+            host,
             bound: Bound::Nothing,
             first_call: usize::MAX,
             thread: 0,
@@ -97,7 +101,7 @@ impl Body {
         for buffer in call.shared() {
             let (owner, _, _) = &buffer.parts[0];
             let mut before = Vec::new();
-            let made = self.in_thread(rust::buffer(owner, &buffer.whole, "&device", &mut before)?);
+            let made = self.in_thread(rust::buffer(owner, &buffer.whole, self.host, &mut before)?);
             self.lines.append(&mut before);
             self.lines.push(format!("// More than one input lies in this buffer.\nlet {owner}_buffer = {made};"));
             let part = |(name, start, length): &(String, usize, usize)| {
@@ -169,7 +173,7 @@ impl Body {
 
     fn input(&mut self, name: &str, own: &str, data: &Tensor, has_gradient: bool) -> Result<(), String> {
         let mut before = Vec::new();
-        let buffer = rust::buffer(name, data, "&device", &mut before)?;
+        let buffer = rust::buffer(name, data, self.host, &mut before)?;
         self.lines.append(&mut before);
         let view = rust::view(data);
         if has_gradient {
@@ -228,7 +232,7 @@ impl Body {
             (Backward::Weighted, Some((dtype, shape)), Some(size @ 2..=LISTED)) => {
                 let values = (0..size).map(|index| Value::of(*dtype, weight(index))).collect();
                 let weights = Tensor::new(*dtype, shape.clone(), values);
-                let made = rust::buffer("weights", &weights, "&device", &mut self.lines)?;
+                let made = rust::buffer("weights", &weights, self.host, &mut self.lines)?;
                 self.lines.push(format!("let weights = {made};"));
                 Ok(Some("(&output * weights)?.sum_all()?".to_string()))
             }

@@ -23,6 +23,8 @@ pub enum Step {
     First(usize),
     /// The transpose of a matrix.
     Transpose,
+    /// Two dimensions that change places.
+    Swap(usize, usize),
     /// The dimensions in their new order.
     Permute(Vec<usize>),
     /// Broadcast to this shape.
@@ -63,8 +65,17 @@ pub fn steps(data: &Tensor) -> Vec<Step> {
         tensor::Step::Narrow(dim, start, len) => Step::Narrow(dim, start, len),
         tensor::Step::First(dim) => Step::First(dim),
         tensor::Step::Permute(order) if order == [1, 0] => Step::Transpose,
-        tensor::Step::Permute(order) => Step::Permute(order),
+        tensor::Step::Permute(order) => swap(&order).unwrap_or(Step::Permute(order)),
     };
     let expand = (!data.view.broadcast.is_empty()).then(|| Step::Expand(data.shape.clone()));
     data.steps().into_iter().map(step).chain(expand).collect()
+}
+
+/// The step with this order of dimensions, if it only swaps two.
+fn swap(order: &[usize]) -> Option<Step> {
+    let moved: Vec<usize> = (0..order.len()).filter(|&dim| order[dim] != dim).collect();
+    match moved[..] {
+        [one, other] => Some(Step::Swap(one, other)),
+        _ => None,
+    }
 }

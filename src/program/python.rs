@@ -95,6 +95,7 @@ pub fn view(data: &Tensor) -> String {
         Step::Narrow(dim, start, len) => format!(".narrow({dim}, {start}, {len})"),
         Step::First(dim) => format!(".select({dim}, 0)"),
         Step::Transpose => ".t()".to_string(),
+        Step::Swap(one, other) => format!(".transpose({one}, {other})"),
         Step::Permute(order) => format!(".permute({})", shape(order)),
         Step::Expand(sizes) => format!(".expand({})", shape(sizes)),
     };

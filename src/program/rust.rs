@@ -3,6 +3,12 @@
 use super::memory::{self, Buffer, Step};
 use crate::tensor::{DType, Fill, Tensor, Value, product};
 
+/// The expression of the device that a program opens.
+pub const DEVICE: &str = "&device";
+
+/// The expression of the CPU, where a program may open another device.
+pub const HOST: &str = "&Device::Cpu";
+
 /// The dtype as candle names it.
 pub fn dtype(dtype: DType) -> &'static str {
     match dtype {
@@ -69,26 +75,26 @@ pub fn sizes(sizes: &[String]) -> String {
     }
 }
 
-/// The expression that makes `data` on `device`, without its view; lines that must come first go to `lines`. An `Err` says
-/// why it cannot be written.
-pub fn buffer(name: &str, data: &Tensor, device: &str, lines: &mut Vec<String>) -> Result<String, String> {
+/// The expression that makes `data` on [`DEVICE`], without its view; lines that must come first go to `lines`. An `Err` says
+/// why it cannot be written. `host` is the expression of a device of the CPU.
+pub fn buffer(name: &str, data: &Tensor, host: &str, lines: &mut Vec<String>) -> Result<String, String> {
     let (buffer, sizes) = memory::buffer(name, data)?;
     Ok(match buffer {
-        Buffer::Filled(fill, count) => filled(data.dtype, fill, count, &shape(&sizes), device, lines),
-        Buffer::Spelled(values) => spelled(data.dtype, &values, &sizes, device),
+        Buffer::Filled(fill, count) => filled(data.dtype, fill, count, &shape(&sizes), lines),
+        Buffer::Spelled(values) => spelled(data.dtype, &values, &sizes, host),
     })
 }
 
-fn filled(dtype: DType, fill: &Fill, count: usize, sizes: &str, device: &str, lines: &mut Vec<String>) -> String {
+fn filled(dtype: DType, fill: &Fill, count: usize, sizes: &str, lines: &mut Vec<String>) -> String {
     let element = |value| element(dtype, value, true);
     if fill.except.is_empty() {
-        return format!("Tensor::from_vec(vec![{}; {count}], {sizes}, {device})?", element(fill.constant));
+        return format!("Tensor::from_vec(vec![{}; {count}], {sizes}, {DEVICE})?", element(fill.constant));
     }
     lines.push(format!("let mut values = vec![{}; {count}];", element(fill.constant)));
     for &(position, value) in &fill.except {
         lines.push(format!("values[{position}] = {};", element(value)));
     }
-    format!("Tensor::from_vec(values, {sizes}, {device})?")
+    format!("Tensor::from_vec(values, {sizes}, {DEVICE})?")
 }
 
 /// One element; a dtype without literals in Rust is converted from `f32`.
@@ -110,27 +116,27 @@ fn element(dtype: DType, value: Value, suffixed: bool) -> String {
     }
 }
 
-fn spelled(dtype: DType, values: &[Value], sizes: &[usize], device: &str) -> String {
+fn spelled(dtype: DType, values: &[Value], sizes: &[usize], host: &str) -> String {
     if values.is_empty() {
-        return format!("Tensor::from_vec(Vec::<{}>::new(), {}, {device})?", type_name(dtype), shape(sizes));
+        return format!("Tensor::from_vec(Vec::<{}>::new(), {}, {DEVICE})?", type_name(dtype), shape(sizes));
     }
     const FEW: usize = 4;
     if values.len() > FEW && values.iter().all(|value| value.as_f64() == 0.0 && value.as_f64().is_sign_positive()) {
-        return format!("Tensor::zeros({}, {}, {device})?", shape(sizes), self::dtype(dtype));
+        return format!("Tensor::zeros({}, {}, {DEVICE})?", shape(sizes), self::dtype(dtype));
     }
     // Rust has no literals for these: cast from `f32`, which holds them all. On the host, as the device's cast may be the bug.
     let cast = matches!(dtype, DType::F16 | DType::Bf16);
-    let (held, at) = if cast { (DType::F32, "&Device::Cpu") } else { (dtype, device) };
+    let (held, at) = if cast { (DType::F32, host) } else { (dtype, DEVICE) };
     let parts: Vec<String> = values.iter().enumerate().map(|(n, &value)| element(held, value, n == 0)).collect();
     let made = match sizes.len() {
         0 => format!("Tensor::new({}, {at})?", parts[0]),
         1..=3 => format!("Tensor::new(&{}, {at})?", nested(&parts, sizes)),
         _ => format!("Tensor::from_vec(vec![{}], {}, {at})?", parts.join(", "), shape(sizes)),
     };
-    match (cast, device == at) {
+    match (cast, DEVICE == at) {
         (false, _) => made,
         (true, true) => format!("{made}.to_dtype({})?", self::dtype(dtype)),
-        (true, false) => format!("{made}.to_dtype({})?.to_device({device})?", self::dtype(dtype)),
+        (true, false) => format!("{made}.to_dtype({})?.to_device({DEVICE})?", self::dtype(dtype)),
     }
 }
 
@@ -159,7 +165,8 @@ pub fn view(data: &Tensor) -> String {
         Step::Narrow(dim, start, len) => format!(".narrow({dim}, {start}, {len})?"),
         Step::First(dim) => format!(".narrow({dim}, 0, 1)?.squeeze({dim})?"),
         Step::Transpose => ".t()?".to_string(),
-        Step::Permute(order) => format!(".permute(vec!{order:?})?"),
+        Step::Swap(one, other) => format!(".transpose({one}, {other})?"),
+        Step::Permute(order) => format!(".permute({})?", shape(order)),
         Step::Expand(sizes) => format!(".broadcast_as({})?", shape(sizes)),
     };
     memory::steps(data).iter().map(call).collect()

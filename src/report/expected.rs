@@ -9,6 +9,14 @@ use crate::oracle::{Evidence, Kind, OracleName, Violation};
 /// The most wrong elements that a report lists.
 const LISTED: usize = 4;
 
+/// The values that should be returned instead of wrong ones, as a table; `None` if something else is wrong.
+pub fn values_expected(evidence: &Evidence, violation: &Violation) -> Option<String> {
+    let wrong = wrong_elements(evidence, violation);
+    let is_about_values =
+        matches!(violation.kind, Kind::WrongValue) && matches!(evidence.contract, Contract::Accepts { .. });
+    (is_about_values && !wrong.is_empty()).then(|| table(&wrong))
+}
+
 /// What should happen, in Markdown.
 pub fn expected(evidence: &Evidence, violation: &Violation) -> String {
     let wrong = wrong_elements(evidence, violation);

@@ -9,19 +9,19 @@ use crate::device::Device;
 use crate::exec::Ran;
 use crate::ops::{Contract, own};
 use crate::oracle::{Evidence, Kind, Rank};
-use crate::outcome::{Gradients, Outcome};
+use crate::outcome::{Gradients, Observation, Outcome};
 use crate::program::{ProgramOptions, Test, call, program, test, torch};
 use crate::run::crate_path;
 use crate::store::{Finding, Unchecked};
 use crate::tensor::View;
 
-use super::expected::expected;
+use super::expected::{expected, values_expected};
 use super::reason::reason;
 use super::sources::{about_pytorch, sources};
 use super::values::{OUTSIDE, has_margin, shows_outside_of_a_view};
 use super::why::Why;
 use super::words::{device, title};
-use text::{fenced, folded, inline};
+use text::{fenced, folded, inline, unwrapped};
 
 /// The most lines that a report shows of what a program prints.
 const PRINTED: usize = 16;
@@ -59,7 +59,7 @@ impl<'a> Report<'a> {
     pub fn new(finding: &'a Finding, evidence: &'a Evidence, known: &'a KnownFailures) -> Self {
         let cause = known.cause_of(&Sighting::of(finding)).map(|cause| Why {
             cause,
-            places: None,
+            places: &[],
             change: None,
             is_asked: false,
         });
@@ -99,76 +99,116 @@ impl<'a> Report<'a> {
 
     /// The issue without its title.
     pub fn body(&self) -> String {
-        let Self { finding, evidence, .. } = self;
-        let explanation = self.cause.map_or_else(String::new, Why::explanation);
-        let mut text = format!("{}{explanation}\n\n## To reproduce\n\n", self.summary());
-        match self.program {
-            Ok((program, ran)) => {
-                let _ = write!(text, "{}\nprints\n\n{}", fenced("rust", program), fenced("", &printed(ran)));
-                if self.has_other_values {
-                    text += "\nThe wrong values differ from run to run, as values do that are read from memory outside of the \
-                             inputs. The table below has those of another run.\n";
-                }
-            }
-            Err(why) => {
-                let options = ProgramOptions {
-                    device: finding.violation.device,
-                    comments: &Self::comments(evidence, finding),
-                    outputs: &[],
-                };
-                // Large inputs make no program, and an op of one's own needs the crate that has it.
-                let shown = match program(evidence.op, &finding.case, &options) {
-                    Ok(program) if own::brought().is_none() => fenced("rust", &program),
-                    _ => {
-                        let call = fenced("rust", &call(evidence.op, &finding.case));
-                        format!("{call}\nwith these inputs:\n\n{}", fenced("toml", &finding.case.to_text()))
-                    }
-                };
-                let _ = write!(text, "Not run here ({}):\n\n{shown}", inline(why));
-            }
-        }
-        let seen = finding.observations.iter().find(|seen| seen.device == finding.violation.device);
-        if let Some(test) = seen.and_then(|seen| test(evidence, seen, finding.violation.oracle).ok()) {
-            let title = format!("A test for the end of {}, which fails until this is fixed", test.file);
-            text += &folded(&title, "rust", &pasted(&test, self.source));
-        }
-        if let Ok(torch) = torch(evidence.op, &finding.case) {
+        // The explanation of a cause says what happens.
+        let lead = match self.cause {
+            Some(why @ Why { is_asked: true, .. }) => why.explanation(),
+            Some(why) => format!("{}\n\n{}", self.summary(), why.explanation()),
+            None => self.summary(),
+        };
+        let mut text = format!("{lead}\n\n## To reproduce\n\n{}", self.reproduction());
+        if let Ok(torch) = torch(self.evidence.op, &self.finding.case) {
             text += &folded("The same call in PyTorch, for comparison", "python", &torch);
         }
         // The program printed the result of a single device.
-        let is_shown = self.program.is_ok() && finding.observations.len() == 1;
+        let is_shown = self.program.is_ok() && self.shown().count() == 1;
         if !is_shown {
             text += &self.results();
         }
-        if finding.observations.iter().any(|seen| shows_outside_of_a_view(&finding.case, &seen.outcome)) {
+        if self.shown().any(|seen| shows_outside_of_a_view(&self.finding.case, &seen.outcome)) {
             let _ = writeln!(text, "\n{:?} comes from {OUTSIDE}.", View::POISON);
         }
-        let expected = expected(self.evidence, &finding.violation);
-        let _ = write!(text, "\n## What should happen\n\n{expected}\n\n{}\n", self.ground());
-        if let Some(about) = about_pytorch(self.evidence.op, &finding.case) {
-            let _ = write!(text, "\n{about}\n");
+        text += &format!("\n## What should happen\n\n{}\n", self.expectation());
+        text += &self.cause.map_or_else(String::new, Why::fix);
+        text += &self.test();
+        if let Some(workaround) = self.cause.and_then(|why| why.cause.workaround.as_ref()) {
+            text += &format!("\n## Workaround\n\n{}\n", unwrapped(workaround));
         }
-        text += &self.cause.map_or_else(String::new, Why::markdown);
         if !self.ablation.is_empty() {
             text += "\n## Conditions\n\nFound by changing one thing at a time:\n\n";
             self.ablation.iter().for_each(|line| text += &format!("- {}\n", inline(line)));
         }
-        text + &self.environment()
+        text + &self.links() + &self.environment()
     }
 
-    /// On whose word something else is expected: the cause says it in a sentence, the op with all that it promises.
-    fn ground(&self) -> String {
-        if let Some(expected) = self.cause.and_then(|why| why.cause.expected.as_ref()) {
-            return expected.trim().to_string();
+    /// The program and what it prints, or else the call.
+    fn reproduction(&self) -> String {
+        let Self { finding, evidence, .. } = self;
+        let why = match self.program {
+            Err(why) => why,
+            Ok((program, ran)) => {
+                let mut text = format!("{}\nprints\n\n{}", fenced("rust", program), fenced("", &printed(ran)));
+                if self.has_other_values {
+                    text += "\nThe wrong values differ from run to run, as values do that are read from memory outside of the \
+                             inputs. The table below has those of another run.\n";
+                }
+                return text;
+            }
+        };
+        let comments = Self::comments(evidence, finding, self.cause.is_some_and(|why| why.is_asked));
+        let options = ProgramOptions { device: finding.violation.device, comments: &comments, outputs: &[] };
+        // Large inputs make no program, and an op of one's own needs the crate that has it.
+        let shown = match program(evidence.op, &finding.case, &options) {
+            Ok(program) if own::brought().is_none() => fenced("rust", &program),
+            _ => {
+                let call = fenced("rust", &call(evidence.op, &finding.case));
+                format!("{call}\nwith these inputs:\n\n{}", fenced("toml", &finding.case.to_text()))
+            }
+        };
+        format!("Not run here ({}):\n\n{shown}", inline(why))
+    }
+
+    /// The observations that say something: a call that always runs on the CPU does the same on each device.
+    fn shown(&self) -> impl Iterator<Item = &Observation> {
+        let is_of_the_host = self.evidence.op.is_of_the_host();
+        self.finding.observations.iter().filter(move |seen| !is_of_the_host || seen.device == Device::Cpu)
+    }
+
+    /// A test for candle's own suite, folded.
+    fn test(&self) -> String {
+        let finding = self.finding;
+        let seen = finding.observations.iter().find(|seen| seen.device == finding.violation.device);
+        let Some(test) = seen.and_then(|seen| test(self.evidence, seen, finding.violation.oracle).ok()) else {
+            return String::new();
+        };
+        let title = format!("A test for the end of {}, which fails until this is fixed", test.file);
+        folded(&title, "rust", &pasted(&test, self.source))
+    }
+
+    /// What should happen, and on whose word.
+    fn expectation(&self) -> String {
+        let Self { evidence, finding, .. } = self;
+        let said = match self.cause.and_then(|why| why.cause.expected.as_ref()) {
+            Some(expected) => {
+                let values = values_expected(evidence, &finding.violation);
+                std::iter::once(unwrapped(expected)).chain(values).collect::<Vec<_>>().join("\n\n")
+            }
+            None => {
+                let source = sources(&finding.promise, &finding.case, &evidence.contract);
+                format!("{}\n\nSource: {}.", expected(evidence, &finding.violation), inline(&source))
+            }
+        };
+        let asserts = about_pytorch(evidence.op, &finding.case);
+        let pytorch = self.cause.and_then(|why| why.cause.pytorch.as_ref());
+        let pytorch = pytorch.map(|said| format!("PyTorch: {}", unwrapped(said)));
+        std::iter::once(said).chain(asserts).chain(pytorch).collect::<Vec<_>>().join("\n\n")
+    }
+
+    /// What is said upstream about it.
+    fn links(&self) -> String {
+        match self.known.upstream(&Sighting::of(self.finding)) {
+            None => String::new(),
+            Some(links @ Upstream { same_cause_as: None, .. }) => format!("\n## See also\n\n{links}.\n"),
+            Some(links @ Upstream { same_cause_as: Some(title), .. }) => {
+                format!("\n## See also\n\nProbably the same cause as “{title}”: {links}.\n")
+            }
         }
-        format!("Source: {}.", inline(&sources(&self.finding.promise, &self.finding.case, &self.evidence.contract)))
     }
 
     /// The results on all devices, as a table.
     fn results(&self) -> String {
         let finding = self.finding;
         let mut text = "\n## What happens\n\n| device | result |\n|---|---|\n".to_string();
-        for seen in &finding.observations {
+        for seen in self.shown() {
             let _ = writeln!(text, "| {} | {} |", device(seen.device), inline(&seen.outcome.summary()));
             if let Some(contiguous) = &seen.contiguous {
                 let _ = writeln!(
@@ -213,7 +253,7 @@ impl<'a> Report<'a> {
             Some(Outcome::OutOfMemory(_)) => format!("`{name}` allocates memory without limit"),
             Some(Outcome::Unsupported(_)) | None => "the devices disagree".to_string(),
         };
-        let about = match &self.evidence.contract {
+        match &self.evidence.contract {
             Contract::Rejects(rule) => format!("For an invalid argument ({rule}), {happens}; an `Err` is expected."),
             Contract::Accepts { .. } => match self.finding.violation.device {
                 Device::Cpu => format!("On the CPU, {happens}."),
@@ -222,19 +262,12 @@ impl<'a> Report<'a> {
             Contract::Unspecified(why) => {
                 format!("For arguments whose result nothing specifies ({why}), {happens}. No arguments may cause that.")
             }
-        };
-        match self.known.upstream(&Sighting::of(self.finding)) {
-            None => about,
-            Some(links @ Upstream { same_cause_as: None, .. }) => format!("{about}\n\nSee also {links}."),
-            Some(links @ Upstream { same_cause_as: Some(title), .. }) => {
-                format!("{about}\n\nProbably the same cause as “{title}”: {links}.")
-            }
         }
     }
 
-    /// The comments of the program: what should happen, where the values alone do not show it.
-    pub fn comments(evidence: &Evidence, finding: &Finding) -> Vec<String> {
-        let mut comments = vec![match (&finding.signature.kind, &evidence.contract) {
+    /// The comments of the program: what should happen, unless the report is about a cause and says that, and what its values mean.
+    pub fn comments(evidence: &Evidence, finding: &Finding, is_about_a_cause: bool) -> Vec<String> {
+        let expected = match (&finding.signature.kind, &evidence.contract) {
             (_, Contract::Unspecified(why)) => format!("expected: the process survives ({why})"),
             _ if finding.signature.rank() == Rank::Cost => finding.violation.detail.clone(),
             (Kind::WrongValue, _) => reason(evidence, &finding.violation),
@@ -242,11 +275,12 @@ impl<'a> Report<'a> {
                 "expected: Ok, and a gradient".to_string()
             }
             _ => format!("expected: {}", super::promised(&evidence.contract)),
-        }];
-        if has_margin(&finding.case) && !comments[0].contains(OUTSIDE) {
-            comments.push(format!("{:?} comes from {OUTSIDE}", View::POISON));
-        }
-        comments
+        };
+        let expected = (!is_about_a_cause).then_some(expected);
+        let is_said = expected.as_ref().is_some_and(|said| said.contains(OUTSIDE));
+        let margin =
+            (has_margin(&finding.case) && !is_said).then(|| format!("{:?} comes from {OUTSIDE}", View::POISON));
+        expected.into_iter().chain(margin).collect()
     }
 
     fn environment(&self) -> String {
@@ -255,7 +289,8 @@ impl<'a> Report<'a> {
         if reproduction.failed != reproduction.tries {
             text += &format!("- happens in {} of {} runs\n", reproduction.failed, reproduction.tries);
         }
-        for (place, hardware) in &finding.origin.hardware {
+        let is_shown = |place: Device| self.shown().any(|seen| seen.device == place);
+        for (place, hardware) in finding.origin.hardware.iter().filter(|(place, _)| is_shown(**place)) {
             text += &format!("- {}: {hardware}\n", device(*place));
         }
         if let Some(tool) = finding.origin.sanitizer {
@@ -274,7 +309,7 @@ impl<'a> Report<'a> {
             let is_shared = self.cause.is_some_and(|why| why.cause.is_in_shared_code());
             text += if is_shared { "- Metal: not tried; it runs the same code\n" } else { "- Metal: not tried\n" };
         }
-        if finding.observations.iter().any(|seen| matches!(seen.device, Device::Sim(_))) {
+        if self.shown().any(|seen| matches!(seen.device, Device::Sim(_))) {
             text += "- \"CUDA, simulated\" executes the PTX of candle's own kernels on the CPU and checks every access; this was \
                      not run on a GPU\n";
         }
@@ -283,7 +318,7 @@ impl<'a> Report<'a> {
 }
 
 /// The test as the end of the file that it belongs to; as a new file, if that is not at hand.
-pub(super) fn pasted(test: &Test, source: Source) -> String {
+fn pasted(test: &Test, source: Source) -> String {
     test.added_to(&source(&test.file).unwrap_or_default())
 }
 

@@ -1,13 +1,14 @@
 //! One issue about all causes of a theme: the decision, a table, and each cause with its test and its change.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use super::markdown::text::{folded, inline};
-use super::markdown::{Source, pasted};
+use super::markdown::Source;
+use super::markdown::text::{folded, inline, unwrapped};
+use super::why::located;
 use super::words::device;
 use crate::CANDLE;
-use crate::causes::{Proof, Relation, RootCause, Since, Theme};
+use crate::causes::{Proof, Relation, RootCause, Theme};
 use crate::device::Device;
 use crate::program::Test;
 
@@ -17,36 +18,50 @@ pub struct Part<'a> {
     /// The cause.
     pub cause: &'a RootCause,
     /// Where it is, in Markdown.
-    pub places: String,
+    pub places: Vec<String>,
     /// A test that fails because of it.
     pub test: Option<Test>,
-    /// The change of candle that fixes it, as a unified diff.
+    /// The change of candle that fixes it, as a unified diff that applies after the changes of the parts before it.
     pub change: Option<String>,
 }
 
 /// The issue about `theme`, with tests for the files that `source` reads.
 pub fn theme(theme: &Theme, parts: &[Part], source: Source) -> String {
-    let mut text = format!("# {}\n\n{}\n\nSeen in candle {CANDLE}.", theme.title, theme.decision.trim());
-    if parts.iter().any(|part| part.cause.on() == ["cuda"]) {
-        text += " Results on CUDA are those of a simulated device that executes candle's own kernels, unless a GPU is named.";
-    }
-    text +=
-        "\n\n| | what happens | symptom | devices, dtypes | calls | since | change |\n|---|---|---|---|---|---|---|\n";
+    let mut text = format!("# {}\n\n{}\n\n", theme.title, unwrapped(&theme.decision));
+    text += "| | what happens | symptom | devices, dtypes | change |\n|---|---|---|---|---|\n";
     for (number, part) in (1..).zip(parts) {
         let cause = part.cause;
-        let since = cause.since.as_ref().map_or_else(|| "?".to_string(), Since::short);
         let on = [cause.on().join(", "), cause.dtypes.join(", ")];
         let on = on.into_iter().filter(|words| !words.is_empty()).collect::<Vec<_>>().join("; ");
-        let calls = cause.hit.key().to_string();
-        let cells = [cause.title.clone(), cause.symptom.to_string(), on, calls, since, of_change(part)];
+        let cells = [cause.title.clone(), cause.symptom.to_string(), on, of_change(part)];
         let _ = writeln!(text, "| {number} | {} |", cells.map(|cell| inline(&cell)).join(" | "));
     }
-    text += "\nSince: found by running older releases on the CPU. ≤: there or earlier. ?: not tried.\n";
     text += &changes(parts);
+    let mut files = Files { source, texts: BTreeMap::new() };
     for (number, part) in (1..).zip(parts) {
-        text += &section(number, part, source);
+        text += &section(number, part, &mut files);
     }
-    text
+    text += &format!("\n## Environment\n\n- candle {CANDLE}\n");
+    if parts.iter().any(|part| part.cause.on().contains(&"cuda")) {
+        text += "- CUDA is a simulated device that executes the PTX of candle's own kernels on the CPU, unless a GPU is named\n";
+    }
+    text + "- Metal: not tried, and neither are the tests for it that `test_device!` makes\n- found with snuffer\n"
+}
+
+/// candle's own files of tests, to which tests are added one after the other.
+struct Files {
+    source: Source,
+    texts: BTreeMap<String, String>,
+}
+
+impl Files {
+    /// The text of `test` for the end of its file, which has it from then on.
+    fn add(&mut self, test: &Test) -> String {
+        let text = self.texts.entry(test.file.clone()).or_insert_with(|| (self.source)(&test.file).unwrap_or_default());
+        let added = test.added_to(text);
+        text.push_str(&added);
+        added
+    }
 }
 
 /// The changes that a cause has: here, and in pull requests.
@@ -54,8 +69,8 @@ fn of_change(Part { cause, test, change, .. }: &Part) -> String {
     let here = match (change, test) {
         (None, _) => None,
         (Some(_), _) if !cause.is_proven() => Some("below, not tried".to_string()),
-        (Some(_), Some(_)) => Some("below, with a test".to_string()),
-        (Some(_), None) => Some("below".to_string()),
+        (Some(_), Some(_)) => Some("with a test".to_string()),
+        (Some(_), None) => Some("without a test".to_string()),
     };
     let pulls = cause.upstream.iter().filter(|link| link.kind == Relation::Fix).map(|link| link.url.clone());
     let all: Vec<String> = here.into_iter().chain(pulls).collect();
@@ -70,6 +85,7 @@ fn changes(parts: &[Part]) -> String {
     }
     let tested = fixed.iter().filter(|part| part.test.is_some()).count();
     let mut text = format!("\n{} of {} have a change below, {tested} of these with a test.", fixed.len(), parts.len());
+    text += " They apply in this order.";
     let proofs: Vec<&Proof> =
         fixed.iter().filter(|part| part.cause.is_proven()).filter_map(|part| part.cause.proof.as_ref()).collect();
     if !proofs.is_empty() {
@@ -78,20 +94,23 @@ fn changes(parts: &[Part]) -> String {
         let on: Vec<String> = on.into_iter().map(device).collect();
         let _ = write!(
             text,
-            " Tried on {}: {} of the changes. {passing} failing cases pass, and none fails that passed before. Each was tried beside \
-             changes of other parts of candle, not as this series.",
-            on.join(" and "),
+            " Tried beside changes of other parts of candle ({}): {} of the changes. {passing} failing cases pass, and none fails that \
+             passed before.",
+            on.join("; "),
             proofs.len()
         );
     }
     text + "\n"
 }
 
-fn section(number: usize, Part { cause, places, test, change }: &Part, source: Source) -> String {
-    let mut text = format!("\n## {number}. {}\n\n{}\n\nIn {places}.\n", inline(&cause.title), cause.explanation.trim());
+fn section(number: usize, Part { cause, places, test, change }: &Part, files: &mut Files) -> String {
+    let title = inline(&cause.title);
+    let mut text =
+        format!("\n## {number}. {title}\n\n{}\n\n{}\n", unwrapped(&cause.explanation), located(cause, places));
     let mut line = |label: &str, said: &str| {
-        let _ = write!(text, "\n{label} {}\n", said.trim());
+        let _ = write!(text, "\n{label} {}\n", unwrapped(said));
     };
+    cause.expected.iter().for_each(|said| line("Expected:", said));
     cause.pytorch.iter().for_each(|said| line("PyTorch:", said));
     cause.workaround.iter().for_each(|said| line("Workaround:", said));
     let links: Vec<String> = cause.upstream.iter().map(|link| format!("{} ({})", link.url, link.kind)).collect();
@@ -99,7 +118,7 @@ fn section(number: usize, Part { cause, places, test, change }: &Part, source: S
         line("See also", &format!("{}.", links.join(", ")));
     }
     if let Some(test) = test {
-        text += &folded(&format!("A test for the end of {}", test.file), "rust", &pasted(test, source));
+        text += &folded(&format!("A test for the end of {}", test.file), "rust", &files.add(test));
     }
     if let Some(change) = change {
         text += &folded("A change that fixes it", "diff", change);

@@ -47,10 +47,28 @@ pub fn wrong_elements(evidence: &Evidence, violation: &Violation) -> Vec<WrongEl
                     &format!(" of the gradient of {name}"),
                 )
             };
-            store.gradients.iter().flat_map(of).collect()
+            let wrong: Vec<WrongElement> = store.gradients.iter().flat_map(of).collect();
+            // Of elements that compete for a gradient, only the sum is known.
+            if wrong.is_empty() {
+                store.gradients.iter().filter_map(|(name, grad)| sum(evidence, name, grad)).collect()
+            } else {
+                wrong
+            }
         }
         _ => Vec::new(),
     }
+}
+
+/// The sum of the gradient of the input `name`, if it is wrong.
+fn sum(evidence: &Evidence, name: &str, grad: &Tensor) -> Option<WrongElement> {
+    let expected = evidence.gradient_sum(name, grad).filter(|expected| !expected.kept)?;
+    let got: f64 = grad.floats().iter().sum();
+    Some(WrongElement {
+        place: format!("the sum of the gradient of {name}"),
+        got: number(grad.dtype, got),
+        expected: number(grad.dtype, expected.value),
+        within: is_worth_telling(expected.within, got, expected.value).then(|| format!("{:.1e}", expected.within)),
+    })
 }
 
 fn wrong(case: &Case, expected: &[Expectation], got: &Tensor, shape: &[usize], of: &str) -> Vec<WrongElement> {

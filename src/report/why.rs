@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::markdown::text::fenced;
+use super::markdown::text::{fenced, unwrapped};
 use super::words::device;
 use crate::causes::RootCause;
 
@@ -11,8 +11,8 @@ use crate::causes::RootCause;
 pub struct Why<'a> {
     /// The cause.
     pub cause: &'a RootCause,
-    /// Where it is, in Markdown; as the cause says it, if there are no links.
-    pub places: Option<&'a str>,
+    /// Where it is, in Markdown; none if only the cause says it.
+    pub places: &'a [String],
     /// The change of candle that fixes it, as a unified diff.
     pub change: Option<&'a str>,
     /// True if the report is about the cause, of which the finding is an example.
@@ -23,40 +23,41 @@ impl Why<'_> {
     /// Why and where it happens, and since when.
     pub(super) fn explanation(self) -> String {
         let cause = self.cause;
-        let since = cause.since.as_ref().map_or_else(String::new, |since| format!(" Since candle {since}."));
-        let places = self.places.map_or_else(|| cause.places(), ToString::to_string);
-        format!("\n\n{}\n\nIn {places}.{since}", cause.explanation.trim())
+        let places = if self.places.is_empty() { cause.places() } else { self.places.to_vec() };
+        format!("{}\n\n{}", unwrapped(&cause.explanation), located(cause, &places))
     }
 
-    /// PyTorch's behaviour, the way around it, and the change that fixes it, with its proof.
-    pub(super) fn markdown(self) -> String {
-        let Self { cause, change, .. } = self;
-        let mut text = String::new();
-        let mut line = |label: &str, said: &str| {
-            let _ = write!(text, "\n{label} {}\n", said.trim());
-        };
-        cause.pytorch.iter().for_each(|said| line("PyTorch:", said));
-        cause.workaround.iter().for_each(|said| line("Workaround:", said));
-        let Some(change) = change else { return text };
-        let _ = write!(text, "\n## A change that fixes it\n\n{}", fenced("diff", change));
+    /// The change that fixes it, with its proof.
+    pub(super) fn fix(self) -> String {
+        let (cause, Some(change)) = (self.cause, self.change) else { return String::new() };
+        let mut text = format!("\n## A change that fixes it\n\n{}", fenced("diff", change));
         if let Some(proof) = cause.proof.as_ref().filter(|_| cause.is_proven()) {
-            let devices: Vec<String> = proof.devices.iter().map(|&on| device(on)).collect();
-            let on = devices.join(" and ");
             let (fixes, of) = match cause.passing() {
                 0 => (proof.fixes.len(), ""),
                 own => (own, " of this bug"),
             };
-            let fixed = if fixes == 1 {
-                format!("a failing case{of} passes")
-            } else {
-                format!("{fixes} failing cases{of} pass")
-            };
-            let others = proof.run.saturating_sub(proof.fixes.len());
+            let cases = if fixes == 1 { "case" } else { "cases" };
+            let (on, others) = (cause.shown_on(&proof.devices), proof.run.saturating_sub(proof.fixes.len()));
+            let on: Vec<String> = on.into_iter().map(device).collect();
             let _ = writeln!(
                 text,
-                "\nWith this change {fixed} on {on}. {others} other cases were run: none that passed fails."
+                "\nThis change makes {fixes} failing {cases}{of} pass ({}). Of {others} other cases, none that passed before fails.",
+                on.join("; ")
             );
         }
         text
+    }
+}
+
+/// The places of `cause` in Markdown, a line for each if there are several, and since when it is there.
+pub(super) fn located(cause: &RootCause, places: &[String]) -> String {
+    let since = cause.since.as_ref().map_or_else(String::new, |since| format!("{since}."));
+    match places {
+        [place] if since.is_empty() => format!("In {place}."),
+        [place] => format!("In {place}. {since}"),
+        several => {
+            let lines: Vec<String> = several.iter().map(|place| format!("- {place}")).collect();
+            format!("{}\n\n{since}", lines.join("\n")).trim_end().to_string()
+        }
     }
 }

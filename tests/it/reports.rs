@@ -179,7 +179,7 @@ fn snapshot(name: &str, site: &str) -> Option<Outcome> {
 fn report(finding: &Finding, evidence: &Evidence, known: &KnownFailures, limits: Option<Limits>) -> (String, String) {
     let (op, case, device) = (evidence.op, &finding.case, finding.violation.device);
     let seen = finding.observations.iter().find(|seen| seen.device == device).expect("it fails there");
-    let comments = Report::comments(evidence, finding);
+    let comments = Report::comments(evidence, finding, false);
     let options = ProgramOptions { device, comments: &comments, outputs: &outputs(&seen.outcome) };
     let program = program(op, case, &options);
     let ran = Ran { ended: true, code: Some(0), stdout: String::new(), stderr: String::new() };

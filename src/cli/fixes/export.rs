@@ -51,19 +51,20 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
         tests.of(cause)
     };
     let found: Vec<Option<Test>> = chosen.iter().copied().map(with_test).collect::<Result<_, _>>()?;
-    let with_tests: Vec<(&RootCause, Option<Test>)> = chosen.into_iter().zip(found).collect();
-    let Series { patches, left_out } = series(&with_tests, args.candle.as_deref(), &author());
-    for (number, (name, text)) in (1..).zip(&patches) {
-        let path = args.into.join(format!("{number:04}-{name}.patch"));
-        write_atomically(&path, text.as_bytes())?;
-        let has_test = with_tests.iter().any(|(cause, test)| cause.name == *name && test.is_some());
-        println!("{}{}", path.display(), if has_test { "" } else { ", without a test" });
+    let with_tests: Vec<(&RootCause, Option<&Test>)> =
+        chosen.into_iter().zip(found.iter().map(Option::as_ref)).collect();
+    let Series { commits, left_out } = series(&with_tests, args.candle.as_deref());
+    let author = author();
+    for (number, commit) in (1..).zip(&commits) {
+        let path = args.into.join(format!("{number:04}-{}.patch", commit.cause.name));
+        write_atomically(&path, commit.patch(&author, (number, commits.len())).as_bytes())?;
+        println!("{}{}", path.display(), if commit.has_test() { "" } else { ", without a test" });
     }
     for (name, why) in &left_out {
         println!("left out  {name}: {why}");
     }
     let of = args.candle.as_ref().map_or_else(|| format!("candle {CANDLE}"), |folder| folder.display().to_string());
-    let (count, into) = (console::count(patches.len(), "commit"), args.into.display());
+    let (count, into) = (console::count(commits.len(), "commit"), args.into.display());
     println!("{count} for {of}; in a checkout of it, `git am {into}/*.patch` applies them");
     Ok(if left_out.is_empty() { Exit::Clean } else { Exit::Findings })
 }

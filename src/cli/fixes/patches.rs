@@ -14,18 +14,25 @@ use crate::program::Test;
 /// Columns of a commit's message.
 const WIDTH: usize = 72;
 
-/// A series of patches.
+/// A series of commits.
 #[derive(Debug, Default)]
-pub struct Series {
-    /// The name of each cause and its patch, in order. Each applies on top of those before it.
-    pub patches: Vec<(String, String)>,
+pub struct Series<'a> {
+    /// The commits in order. Each applies on top of those before it.
+    pub commits: Vec<Commit<'a>>,
     /// The names of causes whose fixes do not apply, and why.
     pub left_out: Vec<(String, String)>,
 }
 
-/// The patches of `causes` by an author such as `Ada <ada@example.org>`, each with its test, for a checkout of candle or else for the
-/// release under test.
-pub fn series(causes: &[(&RootCause, Option<Test>)], checkout: Option<&Path>, author: &str) -> Series {
+/// The fix of a cause, with its test.
+#[derive(Debug)]
+pub struct Commit<'a> {
+    /// The cause.
+    pub cause: &'a RootCause,
+    changes: Vec<Change>,
+}
+
+/// The commits that fix `causes`, each with its test, in a checkout of candle or else in the release under test.
+pub fn series<'a>(causes: &[(&'a RootCause, Option<&Test>)], checkout: Option<&Path>) -> Series<'a> {
     let text = |file: &str| match checkout {
         None => source(file).ok(),
         Some(folder) => std::fs::read_to_string(folder.join(file)).ok(),
@@ -33,7 +40,6 @@ pub fn series(causes: &[(&RootCause, Option<Test>)], checkout: Option<&Path>, au
     let mut series = Series::default();
     // The edits of each file so far. All find their places in the text as it was.
     let mut edits: BTreeMap<&str, Vec<(&str, &Edit)>> = BTreeMap::new();
-    let mut subjects: Vec<(&RootCause, Vec<Change>)> = Vec::new();
     'causes: for (cause, test) in causes {
         let Some(fix) = &cause.fix else { continue };
         let mut own: BTreeMap<&str, Vec<(&str, &Edit)>> = BTreeMap::new();
@@ -61,37 +67,52 @@ pub fn series(causes: &[(&RootCause, Option<Test>)], checkout: Option<&Path>, au
             old: None,
             new: test.text(),
         }));
-        subjects.push((cause, changes));
-    }
-    let count = subjects.len();
-    for (number, (cause, changes)) in (1..).zip(subjects) {
-        series.patches.push((cause.name.clone(), patch(cause, &changes, author, (number, count))));
+        series.commits.push(Commit { cause, changes });
     }
     series
 }
 
-/// A file that a patch changes; one without an old text is new.
+/// A file that a commit changes; one without an old text is new.
+#[derive(Debug)]
 struct Change {
     file: String,
     old: Option<String>,
     new: String,
 }
 
-/// A patch as `git format-patch` writes it.
-fn patch(cause: &RootCause, changes: &[Change], author: &str, (number, count): (usize, usize)) -> String {
-    let mut text = format!("From {:040} Mon Sep 17 00:00:00 2001\nFrom: {author}\n", 0);
-    text += &format!("Subject: [PATCH {number}/{count}] {}\n\n{}", cause.title, message(cause));
-    text += "---\n\n";
-    for Change { file, old, new } in changes {
+impl Change {
+    /// It as a unified diff.
+    fn diff(&self) -> String {
+        let Self { file, old, new } = self;
+        let before = old.as_ref().map_or_else(|| "/dev/null".to_string(), |_| format!("a/{file}"));
         let diff = TextDiff::from_lines(old.as_deref().unwrap_or_default(), new);
-        let (mode, before) = match old {
-            Some(_) => (String::new(), format!("a/{file}")),
-            None => ("new file mode 100644\n".to_string(), "/dev/null".to_string()),
-        };
-        let unified = diff.unified_diff().header(&before, &format!("b/{file}")).to_string();
-        text += &format!("diff --git a/{file} b/{file}\n{mode}{unified}");
+        diff.unified_diff().header(&before, &format!("b/{file}")).to_string()
     }
-    text + &format!("-- \nsnuffer {}\n\n", env!("CARGO_PKG_VERSION"))
+}
+
+impl Commit<'_> {
+    /// True if it has a test.
+    pub fn has_test(&self) -> bool {
+        self.changes.iter().any(|change| change.old.is_none())
+    }
+
+    /// The fix as a unified diff, without the test.
+    pub fn fix(&self) -> String {
+        self.changes.iter().filter(|change| change.old.is_some()).map(Change::diff).collect()
+    }
+
+    /// It as `git format-patch` writes the patch with this number of so many, by an author such as `Ada <ada@example.org>`.
+    pub fn patch(&self, author: &str, (number, count): (usize, usize)) -> String {
+        let Self { cause, changes } = self;
+        let mut text = format!("From {:040} Mon Sep 17 00:00:00 2001\nFrom: {author}\n", 0);
+        text += &format!("Subject: [PATCH {number}/{count}] {}\n\n{}", cause.title, message(cause));
+        text += "---\n\n";
+        for change in changes {
+            let (file, mode) = (&change.file, if change.old.is_some() { "" } else { "new file mode 100644\n" });
+            text += &format!("diff --git a/{file} b/{file}\n{mode}{}", change.diff());
+        }
+        text + &format!("-- \nsnuffer {}\n\n", env!("CARGO_PKG_VERSION"))
+    }
 }
 
 /// Why, in a commit's message.

@@ -20,6 +20,20 @@ pub fn without_tags(text: &str) -> String {
     shown
 }
 
+/// A text of paragraphs and lists, each paragraph in one line: an issue on GitHub breaks a line where its text does.
+pub fn unwrapped(text: &str) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    for line in text.trim().lines() {
+        let begins = [" ", "- ", "|", "```", "#"].iter().any(|start| line.starts_with(start));
+        let goes_on = !line.is_empty() && !begins;
+        match lines.last_mut() {
+            Some(last) if goes_on && !last.is_empty() => *last += &format!(" {line}"),
+            _ => lines.push(line.to_string()),
+        }
+    }
+    lines.join("\n")
+}
+
 /// A block of code in `language`, with a fence that is longer than any in the code.
 pub fn fenced(language: &str, code: &str) -> String {
     let longest = code.split(|letter| letter != '`').map(str::len).max().unwrap_or(0);
