@@ -5,11 +5,10 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use super::protocol::{self, Request};
 use crate::outcome::Phase;
 
-/// Layout: the phase (1 byte), the request's length (4 bytes), the request as it came over the socket.
-const HEADER: usize = 5;
+/// Layout: the phase (1 byte), the number of the request (8 bytes).
+const SIZE: usize = 9;
 
 /// The journal of one worker.
 #[derive(Debug)]
@@ -32,12 +31,10 @@ impl Journal {
         Ok(Self { file: File::create(path)? })
     }
 
-    /// Records that the request with this body begins.
-    pub fn begin(&self, body: &[u8]) -> io::Result<()> {
-        let mut entry = Vec::with_capacity(HEADER + body.len());
-        entry.push(Phase::Inputs as u8);
-        entry.extend_from_slice(&(body.len() as u32).to_le_bytes());
-        entry.extend_from_slice(body);
+    /// Records that the request with this number begins.
+    pub fn begin(&self, number: u64) -> io::Result<()> {
+        let mut entry = [Phase::Inputs as u8; SIZE];
+        entry[1..].copy_from_slice(&number.to_le_bytes());
         self.file.write_all_at(&entry, 0)
     }
 
@@ -48,16 +45,12 @@ impl Journal {
 
     /// Reads the journal at `path`; `None` if no request began.
     pub fn read(path: &Path) -> io::Result<Option<Entry>> {
-        let bytes = std::fs::read(path)?;
-        let Some((header, rest)) = bytes.split_at_checked(HEADER) else { return Ok(None) };
-        let length = u32::from_le_bytes([header[1], header[2], header[3], header[4]]) as usize;
-        let Some(body) = rest.get(..length) else { return Ok(None) };
-        let phase = match header[0] {
+        let Ok([phase, number @ ..]) = <[u8; SIZE]>::try_from(std::fs::read(path)?) else { return Ok(None) };
+        let phase = match phase {
             2 => Phase::Backward,
             1 => Phase::Forward,
             _ => Phase::Inputs,
         };
-        let request: Request = protocol::decode(body)?;
-        Ok(Some(Entry { number: request.number, phase }))
+        Ok(Some(Entry { number: u64::from_le_bytes(number), phase }))
     }
 }

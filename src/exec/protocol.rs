@@ -105,15 +105,21 @@ pub fn decode<T: DeserializeOwned>(body: &[u8]) -> io::Result<T> {
     rmp_serde::from_slice(body).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
 }
 
+/// How many bytes of a frame are read at once: a garbled length cannot allocate 4 GiB.
+const CHUNK: usize = 1 << 18;
+
 /// Reads one frame's body.
 pub fn read_frame(stream: &mut impl Read) -> io::Result<Vec<u8>> {
     let mut length = [0; 4];
     stream.read_exact(&mut length)?;
-    let length = u32::from_le_bytes(length);
+    let length = u32::from_le_bytes(length) as usize;
     let mut body = Vec::new();
-    // `take` grows the buffer only as bytes arrive: a garbled length cannot allocate 4 GiB.
-    stream.take(u64::from(length)).read_to_end(&mut body)?;
-    if body.len() < length as usize { Err(io::ErrorKind::UnexpectedEof.into()) } else { Ok(body) }
+    while body.len() < length {
+        let read = body.len();
+        body.resize(length.min(read + CHUNK), 0);
+        stream.read_exact(&mut body[read..])?;
+    }
+    Ok(body)
 }
 
 /// Writes one frame.

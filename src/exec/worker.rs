@@ -97,7 +97,7 @@ fn serve(device: Device, journal: &Path, memory_mib: u64) -> anyhow::Result<()> 
             Err(error) => return Err(error).context("cannot read a case"),
         };
         let Request { number, case, run: how } = protocol::decode(&body).context("cannot read a case")?;
-        journal.begin(&body).context("cannot write the journal")?;
+        journal.begin(number).context("cannot write the journal")?;
         let mut failed = Ok(());
         let mut run = || {
             run::measured(&case, &opened, |phase| {
