@@ -51,6 +51,9 @@ pub struct RootCause {
     pub functions: Vec<String>,
     /// How it goes wrong there, and why.
     pub explanation: String,
+    /// The side effects of the fix: its costs, and all that it leaves as it is.
+    #[serde(default)]
+    pub about_fix: Option<String>,
     /// A failure for which one of these holds has this cause.
     pub shown_by: Vec<Predicate>,
     /// Issues and pull requests of candle about it.
@@ -209,6 +212,12 @@ impl RootCause {
             && !self.at.iter().any(|place| ["cpu", "cuda", "kernels"].iter().any(|own| place.contains(own)))
     }
 
+    /// PyTorch's behaviour, unless the expectation tells it.
+    pub fn pytorch_besides(&self) -> Option<&str> {
+        let is_told = self.expected.as_ref().is_some_and(|expected| expected.contains("PyTorch"));
+        self.pytorch.as_deref().filter(|_| !is_told)
+    }
+
     /// The functions that it lies in, as code.
     pub fn places(&self) -> Vec<String> {
         self.at.iter().map(|place| format!("`{place}`")).collect()
@@ -276,6 +285,11 @@ impl RootCause {
             Some(_) if self.is_proven() => FixState::Proven,
             Some(_) => FixState::Unproven,
         }
+    }
+
+    /// True if the failure of this name passes with its proven fix, or there is no fix.
+    pub fn passes_once_fixed(&self, failure: &str) -> bool {
+        self.fix.is_none() || self.is_proven() && self.fixes(failure)
     }
 
     /// How many failures pass with its fix that one of its predicates names. Others pass besides.

@@ -39,7 +39,9 @@ impl fmt::Display for Since {
         let device = if self.device == Device::Cpu { "the CPU".to_string() } else { self.device.to_string() };
         match before {
             None => write!(f, "Also in {release}, the oldest release that was tried, on {device}"),
-            Some(before) if *is_lacking => write!(f, "Also in {release}, tried on {device}; {before} lacks the call"),
+            Some(before) if *is_lacking => {
+                write!(f, "Also in {release}, tried on {device}; the case does not compile with {before}")
+            }
             Some(before) => write!(f, "Since {release}, tried on {device}; {before} does not have it"),
         }
     }

@@ -183,6 +183,7 @@ fn show<'a>(cause: &RootCause, its: impl Iterator<Item = (&'static str, &'a str)
     cause.pytorch.iter().for_each(|text| line("PyTorch", text));
     cause.expected.iter().for_each(|text| line("expected", text));
     cause.workaround.iter().for_each(|text| line("workaround", text));
+    cause.about_fix.iter().for_each(|text| line("its fix", text));
     if !cause.models.is_empty() {
         line("called by", &some_of(&cause.models));
     }

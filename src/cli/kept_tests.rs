@@ -1,6 +1,6 @@
 //! Tests for candle's own suite of what regressions keep.
 
-use crate::causes::{KnownFailures, RootCause};
+use crate::causes::{KnownFailures, RootCause, Sighting};
 use crate::device::Device;
 use crate::examine::{Examined, Patience, examine};
 use crate::exec::{Executor, Limits, default_devices};
@@ -21,9 +21,12 @@ impl<'a> KeptTests<'a> {
         Ok(Self { known, executor: Executor::start(&default_devices(), &Limits::default().into())? })
     }
 
-    /// A test that fails because of `cause`, of the regression that shows it best and has one; `None` if none has.
+    /// A test that fails because of `cause`, and passes with its fix, of the regression that shows it best and has one; `None` if none has.
     pub fn of(&mut self, cause: &RootCause) -> anyhow::Result<Option<Test>> {
-        for (_, kept) in self.known.regressions_of(cause) {
+        let shows_the_fix = |kept: &Regression| {
+            Sighting::kept(kept).is_some_and(|failure| cause.passes_once_fixed(&failure.signature.slug()))
+        };
+        for (_, kept) in self.known.regressions_of(cause).into_iter().filter(|(_, kept)| shows_the_fix(kept)) {
             if let Some(test) = test_of(&mut self.executor, kept)? {
                 return Ok(Some(test));
             }

@@ -2,11 +2,20 @@
 
 use super::{Op, all, find, sequence};
 use crate::case::{Case, OTHER_THREADS, Specs, nearest};
+use crate::tensor::Tensor;
 
 impl Op {
     /// What the op declares about its inputs and params.
     pub fn specs(&self) -> Specs {
         Specs { inputs: self.inputs, params: self.params }
+    }
+
+    /// The inputs of `call` in the order in which the op declares them, as candle's function takes them.
+    pub fn in_order<'a>(&self, call: &'a Case) -> Vec<(&'a String, &'a Tensor)> {
+        let place = |name: &str| self.inputs.iter().position(|spec| spec.name == name).unwrap_or(usize::MAX);
+        let mut inputs: Vec<_> = call.inputs.iter().collect();
+        inputs.sort_by_key(|(name, _)| place(name));
+        inputs
     }
 
     /// Checks that a call of this op needs all that `case` has, and that `case` has all that the call needs. The error is a

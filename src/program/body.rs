@@ -110,7 +110,7 @@ impl Body {
             };
             shared.extend(buffer.parts.iter().map(part));
         }
-        for (name, data) in &call.inputs {
+        for (name, data) in op.in_order(call) {
             let own = format!("{prefix}{name}");
             match shared.get(name) {
                 Some(part) => self.lines.push(format!("let {name} = {part}{};", rust::view(data))),

@@ -1,5 +1,7 @@
 //! A case as a test for candle's own suite: it fails today and passes once candle is fixed.
 
+use std::iter;
+
 use super::body::{Body, Bound};
 use super::imports::Imports;
 use super::rust;
@@ -8,9 +10,9 @@ use super::test_file::test_file;
 use crate::case::{Backward, Case};
 use crate::device::Device;
 use crate::ops::{Contract, Law, Rule, invariants};
-use crate::oracle::{Evidence, Expectation, OracleName};
+use crate::oracle::{Evidence, Expectation, OracleName, judge};
 use crate::outcome::{Gradients, Observation, Outcome, Phase, Returned};
-use crate::tensor::{DType, Tensor, Value};
+use crate::tensor::{DType, Tensor, Value, product};
 
 /// The most elements that a test lists; of a larger tensor, only elements that are wrong today.
 const LISTED: usize = 16;
@@ -78,6 +80,11 @@ impl Test {
         Self { package: "candle-nn", file: file("candle-nn"), name, imports, function, is_of_any_device }
     }
 
+    /// The call of its function with an expression of a device.
+    pub fn call(&self, device: &str) -> String {
+        if self.is_of_any_device { format!("{}(&{device})", self.name) } else { format!("{}()", self.name) }
+    }
+
     /// All that a new file of tests needs for it.
     pub fn text(&self) -> String {
         self.text_with(&self.imports)
@@ -85,7 +92,16 @@ impl Test {
 
     /// All that the file of candle's tests with the text `source` needs for it: no import twice, which does not compile.
     pub fn added_to(&self, source: &str) -> String {
-        self.text_with(&self.imports.beside(source))
+        self.renamed_beside(source).text_with(&self.imports.beside(source))
+    }
+
+    /// With a name that no function of `source` has.
+    fn renamed_beside(&self, source: &str) -> Self {
+        let is_free = |name: &String| !source.contains(&format!("fn {name}("));
+        let numbered = (2..).map(|number| format!("{}_{number}", self.name));
+        let name = iter::once(self.name.clone()).chain(numbered).find(is_free).expect("numbers do not end");
+        let [own, free] = [&self.name, &name].map(|name| format!("fn {name}("));
+        Self { function: self.function.replace(&own, &free), name, ..self.clone() }
     }
 
     fn text_with(&self, imports: &Imports) -> String {
@@ -130,7 +146,9 @@ pub fn test(evidence: &Evidence, seen: &Observation, oracle: OracleName) -> Resu
             OracleName::Gradient => test.gradients(evidence, returned, backward)?,
             other => return Err(format!("no single call shows a violation of the {other} oracle")),
         },
-        (Contract::Accepts { refusal, .. }, outcome) if [OracleName::Contract, OracleName::Fault].contains(&oracle) => {
+        (Contract::Accepts { refusal, .. }, outcome)
+            if [OracleName::Contract, OracleName::Fault, OracleName::Agreement].contains(&oracle) =>
+        {
             // A fix of something worse may return an `Err` where that is promised, too.
             let is_worse = !matches!(outcome, Outcome::Rejected(_));
             if refusal.is_some() && is_worse && backward.is_none() {
@@ -142,7 +160,8 @@ pub fn test(evidence: &Evidence, seen: &Observation, oracle: OracleName) -> Resu
         (Contract::Accepts { .. }, _) => return Err("nothing was returned".to_string()),
     };
     let call = evidence.op.name.rsplit('.').next().unwrap_or(evidence.op.name);
-    let only = (!is_alike_everywhere(evidence, backward)?).then_some(seen.device);
+    let is_for_all = is_alike_everywhere(evidence, backward)? && is_broken_alike(evidence, seen);
+    let only = (!is_for_all).then_some(seen.device);
     let file = |package: &str| test_file(package, evidence.op, oracle);
     Ok(Test::new(format!("{call}_{promise}"), &test.0, only, file))
 }
@@ -151,6 +170,22 @@ pub fn test(evidence: &Evidence, seen: &Observation, oracle: OracleName) -> Resu
 fn is_alike_everywhere(evidence: &Evidence, backward: Backward) -> Result<bool, String> {
     let on = |device| Body::new(evidence.op, evidence.case, backward, device, rust::HOST).map(|body| body.lines);
     Ok(on(Device::Cpu)? == on(Device::Cuda(0))?)
+}
+
+/// True if the other devices keep the promise, or break it as that of `seen` does. A permitted refusal would fail the test of a valid call.
+fn is_broken_alike(evidence: &Evidence, seen: &Observation) -> bool {
+    let verdict = judge(evidence);
+    let of = |device: Device| {
+        let its = verdict.violations().iter().filter(move |found| found.device == device);
+        its.map(|found| (found.oracle, &found.kind)).collect::<Vec<_>>()
+    };
+    let own = of(seen.device);
+    evidence.observations.iter().filter(|other| other.device != seen.device).all(|other| match of(other.device) {
+        its if its.is_empty() => {
+            !matches!(other.outcome, Outcome::Rejected(_)) || matches!(evidence.contract, Contract::Rejects(_))
+        }
+        its => its.iter().any(|found| own.contains(found)),
+    })
 }
 
 /// A case with the assertions of a promise.
@@ -206,13 +241,9 @@ impl Promised {
     }
 
     fn accepts(&mut self, evidence: &Evidence, backward: Backward) -> Result<String, String> {
-        let elsewhere = evidence.observations.iter().find_map(|seen| match &seen.outcome {
-            Outcome::Returned(returned) => Some(returned),
-            _ => None,
-        });
         if self.0.vars.is_empty()
-            && let Some(returned) = elsewhere
-            && let Ok(promise) = self.values(evidence, returned)
+            && self.0.bound != Bound::Nothing
+            && let Ok(promise) = self.values(evidence, &nothing(&evidence.contract))
         {
             return Ok(promise);
         }
@@ -400,10 +431,13 @@ impl Promised {
         // A tolerance far below every actual error would only distract.
         let is_near = |one: &&Expectation| !one.kept && (values[one.position] - one.value).abs() < 1e10 * TINY;
         let least = if expected.iter().any(is_near) { 0.0 } else { TINY };
-        // With no more digits than the dtype has: the tolerance grows by what they leave out.
-        let digits = |value| rust::typed(Value::Float(value), if typed == "f64" { "f64" } else { "f32" });
+        // With no more digits than the dtype has: the tolerance, if there is one, grows by what they leave out.
+        let digits = |one: &Expectation| {
+            let is_short = typed != "f64" && one.within > 0.0;
+            rust::typed(Value::Float(one.value), if is_short { "f32" } else { "f64" })
+        };
         let within = |one: &Expectation| {
-            let written = digits(one.value).parse().unwrap_or(one.value);
+            let written = digits(one).parse().unwrap_or(one.value);
             if one.within > 0.0 { rounded_up(one.within + (written - one.value).abs()).max(least) } else { 0.0 }
         };
         let number = |value| rust::number(Value::Float(value));
@@ -417,15 +451,14 @@ impl Promised {
                     format!("assert_eq!({value}, {});", literal(expected, typed))
                 } else {
                     let wide = if typed == "f64" { "" } else { " as f64" };
-                    let distance = format!("({value}{wide} - {}).abs()", digits(expected));
+                    let distance = format!("({value}{wide} - {}).abs()", digits(one));
                     format!("assert!({distance} <= {}, \"{{}}\", {value});", number(within))
                 });
             }
             return;
         }
-        let element = |one: &&Expectation| {
-            format!("({}, {}, {})", position(one.position), digits(one.value), number(within(one)))
-        };
+        let element =
+            |one: &&Expectation| format!("({}, {}, {})", position(one.position), digits(one), number(within(one)));
         let elements: Vec<String> = expected.iter().map(element).collect();
         self.push(format!("for (place, expected, within) in [{}] {{", elements.join(", ")));
         let value = if typed == "f64" { "values[place]" } else { "values[place] as f64" };
@@ -440,8 +473,21 @@ impl Promised {
 fn literal(value: f64, typed: &str) -> String {
     match typed {
         "f32" | "f64" => rust::typed(Value::Float(value), typed),
-        _ => format!("{value}"),
+        _ => format!("{}", value as i64),
     }
+}
+
+/// Outputs as promised, with values that nobody expects.
+fn nothing(contract: &Contract) -> Returned {
+    let Contract::Accepts { outputs, .. } = contract else { return Returned::default() };
+    if outputs.iter().any(|(_, shape)| product(shape).is_none_or(|size| size > LISTED)) {
+        return Returned::default();
+    }
+    let output = |(dtype, shape): &(DType, Vec<usize>)| {
+        let values = vec![Value::of(*dtype, f64::NAN); shape.iter().product()];
+        Tensor::new(*dtype, shape.clone(), values)
+    };
+    Returned { outputs: outputs.iter().map(output).collect(), ..Returned::default() }
 }
 
 /// The phase in which a call ended that did not return.

@@ -61,7 +61,7 @@ impl Script {
             };
             shared.extend(buffer.parts.iter().map(part));
         }
-        for (name, data) in &call.inputs {
+        for (name, data) in op.in_order(call) {
             let own = format!("{prefix}{name}");
             match shared.get(name) {
                 Some(part) => self.body.push(format!("{name} = {part}{}", python::view(data))),

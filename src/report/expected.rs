@@ -66,11 +66,19 @@ pub fn expected(evidence: &Evidence, violation: &Violation) -> String {
     }
 }
 
+/// The only wrong element in a sentence, or several in a table.
 fn table(wrong: &[WrongElement]) -> String {
-    let what = if wrong.len() == 1 { "This value" } else { "These values" };
+    if let [WrongElement { place, got, expected, within }] = wrong {
+        let within = within.as_ref().map_or_else(String::new, |within| format!(" ± {within}"));
+        return format!("Here, {} is {expected}{within}, and candle returns {got}.", inline(place));
+    }
+    several(wrong)
+}
+
+fn several(wrong: &[WrongElement]) -> String {
     let has_bounds = wrong.iter().any(|element| element.within.is_some());
     let (title, rule) = if has_bounds { (" allowed error |", "---|") } else { ("", "") };
-    let mut text = format!("{what}:\n\n| element | expected |{title} got |\n|---|---|{rule}---|\n");
+    let mut text = format!("These values:\n\n| element | expected |{title} got |\n|---|---|{rule}---|\n");
     for WrongElement { place, got, expected, within } in wrong.iter().take(LISTED) {
         let within = within.as_deref().unwrap_or("0");
         let within = if has_bounds { format!(" {within} |") } else { String::new() };

@@ -167,7 +167,10 @@ impl<'a> Report<'a> {
     fn test(&self) -> String {
         let finding = self.finding;
         let seen = finding.observations.iter().find(|seen| seen.device == finding.violation.device);
-        let Some(test) = seen.and_then(|seen| test(self.evidence, seen, finding.violation.oracle).ok()) else {
+        let passes_once_fixed =
+            self.cause.is_none_or(|why| why.cause.passes_once_fixed(&Sighting::of(finding).signature.slug()));
+        let test = |seen| test(self.evidence, seen, finding.violation.oracle).ok();
+        let Some(test) = seen.filter(|_| passes_once_fixed).and_then(test) else {
             return String::new();
         };
         let title = format!("A test for the end of {}, which fails until this is fixed", test.file);
@@ -188,7 +191,7 @@ impl<'a> Report<'a> {
             }
         };
         let asserts = about_pytorch(evidence.op, &finding.case);
-        let pytorch = self.cause.and_then(|why| why.cause.pytorch.as_ref());
+        let pytorch = self.cause.and_then(|why| why.cause.pytorch_besides());
         let pytorch = pytorch.map(|said| format!("PyTorch: {}", unwrapped(said)));
         std::iter::once(said).chain(asserts).chain(pytorch).collect::<Vec<_>>().join("\n\n")
     }
@@ -303,7 +306,7 @@ impl<'a> Report<'a> {
             text += &format!("- {}\n", inline(elsewhere));
         }
         if !matches!(reproduction.unchecked, Unchecked::NotRun(_)) {
-            text += &format!("- without debug assertions and overflow checks: {}\n", reproduction.unchecked);
+            text += &format!("- in a release build: {}\n", reproduction.unchecked);
         }
         if own::brought().is_none() {
             let is_shared = self.cause.is_some_and(|why| why.cause.is_in_shared_code());

@@ -94,10 +94,9 @@ fn changes(parts: &[Part]) -> String {
         let on: Vec<String> = on.into_iter().map(device).collect();
         let _ = write!(
             text,
-            " Tried beside changes of other parts of candle ({}): {} of the changes. {passing} failing cases pass, and none fails that \
-             passed before.",
-            on.join("; "),
-            proofs.len()
+            " With {} of them, {passing} failing cases pass, and no case of snuffer fails that passed before ({}).",
+            proofs.len(),
+            on.join("; ")
         );
     }
     text + "\n"
@@ -111,7 +110,7 @@ fn section(number: usize, Part { cause, places, test, change }: &Part, files: &m
         let _ = write!(text, "\n{label} {}\n", unwrapped(said));
     };
     cause.expected.iter().for_each(|said| line("Expected:", said));
-    cause.pytorch.iter().for_each(|said| line("PyTorch:", said));
+    cause.pytorch_besides().iter().for_each(|said| line("PyTorch:", said));
     cause.workaround.iter().for_each(|said| line("Workaround:", said));
     let links: Vec<String> = cause.upstream.iter().map(|link| format!("{} ({})", link.url, link.kind)).collect();
     if !links.is_empty() {
@@ -121,6 +120,7 @@ fn section(number: usize, Part { cause, places, test, change }: &Part, files: &m
         text += &folded(&format!("A test for the end of {}", test.file), "rust", &files.add(test));
     }
     if let Some(change) = change {
+        cause.about_fix.iter().for_each(|about| text += &format!("\n{}\n", unwrapped(about)));
         text += &folded("A change that fixes it", "diff", change);
     }
     text

@@ -30,7 +30,8 @@ impl Why<'_> {
     /// The change that fixes it, with its proof.
     pub(super) fn fix(self) -> String {
         let (cause, Some(change)) = (self.cause, self.change) else { return String::new() };
-        let mut text = format!("\n## A change that fixes it\n\n{}", fenced("diff", change));
+        let about = cause.about_fix.as_ref().map_or_else(String::new, |about| unwrapped(about) + "\n\n");
+        let mut text = format!("\n## A change that fixes it\n\n{about}{}", fenced("diff", change));
         if let Some(proof) = cause.proof.as_ref().filter(|_| cause.is_proven()) {
             let (fixes, of) = match cause.passing() {
                 0 => (proof.fixes.len(), ""),
@@ -41,7 +42,8 @@ impl Why<'_> {
             let on: Vec<String> = on.into_iter().map(device).collect();
             let _ = writeln!(
                 text,
-                "\nThis change makes {fixes} failing {cases}{of} pass ({}). Of {others} other cases, none that passed before fails.",
+                "\nWith it, {fixes} failing {cases}{of} pass{}, and none of {others} other cases of snuffer fails that passed before ({}).",
+                if fixes == 1 { "es" } else { "" },
                 on.join("; ")
             );
         }

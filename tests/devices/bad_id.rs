@@ -55,7 +55,12 @@ fn a_bad_id_of_every_regression_stays_bad_with_other_sizes_of_its_dimension() {
             assert_eq!(BadId::find(op, case), None, "{name}");
             continue;
         }
-        let bad = BadId::find(op, case).unwrap_or_else(|| panic!("{name} has a bad id"));
+        let Some(bad) = BadId::find(op, case) else {
+            // Their ids are of experts, of tokens, and of rows of quantized blocks: of no dimension of an input.
+            let has_other_ids = ["op.moe_gemm", "quantized."].iter().any(|family| name.starts_with(family));
+            assert!(has_other_ids, "{name} has a bad id");
+            continue;
+        };
         found += 1;
         for variant in [2, 3, 7].into_iter().filter_map(|size| bad.with_size(case, size)).chain(bad.further(case, 7)) {
             varied += 1;

@@ -140,12 +140,17 @@ fn check_tests(
         for oracle in oracles.into_iter().filter(shows) {
             let (name, fails) = (format!("{name}_{oracle}"), judge(&evidence) != Verdict::Pass);
             match test(&evidence, &observations[0], oracle) {
-                Ok(program::Test { file, imports, function, name: called, .. }) => {
+                Ok(test) => {
                     let opened = if device == Device::Cpu { "Device::Cpu" } else { "Device::new_cuda(0)?" };
                     let main = format!(
                         "fn main() -> candle_core::Result<()> {{ \
-                         {called}(&{opened}).map_err(|error| candle_core::Error::Msg(error.to_string())) }}"
+                         {}.map_err(|error| candle_core::Error::Msg(error.to_string())) }}",
+                        test.call(opened)
                     );
+                    let program::Test { file, imports, function, .. } = test;
+                    // Here it is no test, but a function of a program.
+                    let function: String =
+                        function.split_inclusive('\n').filter(|line| !line.starts_with("#[")).collect();
                     let source = fixed::source(&file).expect("candle's sources");
                     let own: String = imports_of(&source).map(imported).collect();
                     let imports = imports.beside(&source);

@@ -151,7 +151,7 @@ fn a_cause_is_there_since_the_oldest_release_after_which_all_show_it() {
     let rows = [
         ("xxx", Some("Also in 0.0.0, the oldest release that was tried, on the CPU")),
         (".xx", Some("Since 0.1.0, tried on the CPU; 0.0.0 does not have it")),
-        ("--x", Some("Also in 0.2.0, tried on the CPU; 0.1.0 lacks the call")),
+        ("--x", Some("Also in 0.2.0, tried on the CPU; the case does not compile with 0.1.0")),
         ("x.x", Some("Since 0.2.0, tried on the CPU; 0.1.0 does not have it")),
         ("xx.", None),
     ];

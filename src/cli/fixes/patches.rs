@@ -117,7 +117,8 @@ impl Commit<'_> {
 
 /// Why, in a commit's message.
 fn message(cause: &RootCause) -> String {
-    let paragraphs = cause.explanation.trim().split("\n\n").map(ToString::to_string);
+    let texts = std::iter::once(&cause.explanation).chain(&cause.about_fix);
+    let paragraphs = texts.flat_map(|text| text.trim().split("\n\n")).map(ToString::to_string);
     let pytorch = cause.pytorch.iter().map(|text| format!("PyTorch: {text}"));
     let links = cause.upstream.iter().map(|link| format!("{} {}", link.url, link.kind));
     let last = std::iter::once("Found by fuzzing with snuffer.".to_string());
