@@ -187,10 +187,10 @@ impl RootCause {
 
     /// The kinds of device that have it: `cpu`, `cuda`.
     pub fn on(&self) -> Vec<&'static str> {
-        let kinds = [(Backend::Cpu, "cpu"), (Backend::Cuda, "cuda")];
         let has = |backend: Backend| self.devices.is_empty() || self.devices.contains(&backend);
-        let is_there = |backend: Backend| has(backend) && (backend == Backend::Cpu || !self.is_of_the_host());
-        kinds.into_iter().filter(|(backend, _)| is_there(*backend)).map(|(_, name)| name).collect()
+        let cpu = has(Backend::Cpu).then_some("cpu");
+        let cuda = (has(Backend::Cuda) && !self.is_of_the_host()).then_some("cuda");
+        cpu.into_iter().chain(cuda).collect()
     }
 
     /// Those of `devices` that can show it.

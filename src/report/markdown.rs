@@ -177,7 +177,7 @@ impl<'a> Report<'a> {
         folded(&title, "rust", &pasted(&test, self.source))
     }
 
-    /// What should happen, and on whose word.
+    /// The right behaviour, and on whose word.
     fn expectation(&self) -> String {
         let Self { evidence, finding, .. } = self;
         let said = match self.cause.and_then(|why| why.cause.expected.as_ref()) {
@@ -196,7 +196,7 @@ impl<'a> Report<'a> {
         std::iter::once(said).chain(asserts).chain(pytorch).collect::<Vec<_>>().join("\n\n")
     }
 
-    /// What is said upstream about it.
+    /// The issues and pull requests of candle about it.
     fn links(&self) -> String {
         match self.known.upstream(&Sighting::of(self.finding)) {
             None => String::new(),

@@ -167,7 +167,7 @@ pub fn free(memory: *mut u8, layout: Layout) {
     put_back(class_of(slot).0, slot, !is_closed);
 }
 
-/// What a free slot was before.
+/// The state in which a free slot was left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     /// It can be accessed.
