@@ -178,7 +178,7 @@ fn show<'a>(cause: &RootCause, its: impl Iterator<Item = (&'static str, &'a str)
     cause.note.iter().for_each(|why| line("no bug", why));
     line("seen as", &cause.seen_as());
     cause.at.iter().for_each(|place| line("at", place));
-    cause.since.iter().for_each(|release| line("since", &release.to_string()));
+    cause.since.iter().for_each(|release| line("releases", &release.to_string()));
     cause.upstream.iter().for_each(|Link { url, kind, title }| line("upstream", &format!("{url} {kind}: {title}")));
     cause.pytorch.iter().for_each(|text| line("PyTorch", text));
     cause.expected.iter().for_each(|text| line("expected", text));
