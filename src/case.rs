@@ -2,6 +2,7 @@
 
 mod complexity;
 mod param;
+mod per_step;
 mod repeat;
 mod shared;
 mod spec;
@@ -13,6 +14,7 @@ use thiserror::Error;
 
 pub use complexity::Complexity;
 pub use param::Param;
+pub use per_step::{DeviceObject, PerStep, Times};
 pub use repeat::Repeat;
 pub use shared::Shared;
 pub use spec::{Absent, InputSpec, Kind, Only, ParamSpec, Specs, nearest};
@@ -29,10 +31,16 @@ pub struct Case {
     /// params of the n-th op, counted from 1, are named `n.name`. Empty for a single call.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<String>,
-    /// The host thread of each step, up to the last step outside of thread 0. A step and its inputs are made in its thread; thread 0 reads
-    /// the outputs, and runs the backward pass.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub threads: Vec<usize>,
+    /// The host thread of each step; 0 by default. A step and its inputs are made in its thread; thread 0 reads the outputs, and runs the
+    /// backward pass.
+    #[serde(default, skip_serializing_if = "PerStep::is_empty")]
+    pub threads: PerStep<usize>,
+    /// The device object of each step. Its inputs are made there, and the output of the step before is copied there.
+    #[serde(default, skip_serializing_if = "PerStep::is_empty")]
+    pub devices: PerStep<DeviceObject>,
+    /// How often each step is made, each time on its own output; once by default. The first step has nothing to be made on again.
+    #[serde(default, skip_serializing_if = "PerStep::is_empty")]
+    pub times: PerStep<Times>,
     /// How many times the call is made, each time with inputs of its own, if more than once. The outputs are those of the last time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeat: Option<Repeat>,
@@ -117,8 +125,10 @@ impl Case {
     /// Adds the call `step` at the end of the sequence.
     #[must_use]
     pub fn then(mut self, step: Self) -> Self {
-        self.threads.resize(self.steps.len(), 0);
-        self.threads.extend(step.threads);
+        let place = self.steps.len();
+        self.threads.set(place, step.threads.at(0));
+        self.devices.set(place, step.devices.at(0));
+        self.times.set(place, step.times.at(0));
         self.steps.push(step.op);
         let prefix = |name: String| format!("{}.{name}", self.steps.len());
         let placed = |mut tensor: Tensor| {
@@ -127,17 +137,20 @@ impl Case {
         };
         self.inputs.extend(step.inputs.into_iter().map(|(name, tensor)| (prefix(name), placed(tensor))));
         self.params.extend(step.params.into_iter().map(|(name, param)| (prefix(name), param)));
-        self.trim_threads();
         self
     }
 
-    /// The calls of a sequence, each with its own inputs, params and thread.
+    /// The calls of a sequence, each with its own inputs, params, thread, device object and number of times.
     pub fn calls(&self) -> Vec<Self> {
         let call = |(place, op): (usize, &String)| {
             let prefix = format!("{}.", place + 1);
             let own = |name: &str| name.strip_prefix(&prefix).map(ToString::to_string);
-            let mut call = Self { threads: vec![self.thread(place)], ..Self::new(op) };
-            call.trim_threads();
+            let mut call = Self {
+                threads: vec![self.threads.at(place)].into(),
+                devices: vec![self.devices.at(place)].into(),
+                times: vec![self.times.at(place)].into(),
+                ..Self::new(op)
+            };
             let taken = |tensor: &Tensor| {
                 let mut tensor = tensor.clone();
                 tensor.view.of = tensor.view.of.and_then(|of| own(&of));
@@ -148,17 +161,6 @@ impl Case {
             call
         };
         self.steps.iter().enumerate().map(call).collect()
-    }
-
-    /// The host thread of the step at this place, from 0.
-    pub fn thread(&self, place: usize) -> usize {
-        self.threads.get(place).copied().unwrap_or(0)
-    }
-
-    /// Leaves out the threads of the last steps if they are made in thread 0: a case has one form.
-    pub fn trim_threads(&mut self) {
-        let outside = self.threads.iter().rposition(|&thread| thread > 0);
-        self.threads.truncate(outside.map_or(0, |last| last + 1));
     }
 
     /// The sequence of `calls`, with everything else as in this one.
@@ -172,7 +174,6 @@ impl Case {
     pub fn parse(text: &str) -> Result<Self, CaseError> {
         let mut case: Self = toml::from_str(text)?;
         case.inputs.values_mut().for_each(Tensor::normalize);
-        case.trim_threads();
         case.check()?;
         Ok(case)
     }

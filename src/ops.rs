@@ -34,7 +34,9 @@ pub use registry::ALL;
 pub use rule::Rule;
 pub use siblings::{Same, beside, sibling};
 pub use support::call::{Call, case_dtype};
-pub use support::other_device::{in_rust as other_device_in_rust, second, wants_other, wants_second};
+pub use support::other_device::{
+    Devices, in_rust as other_device_in_rust, opened_in_rust, second, wants_other, wants_second,
+};
 pub use support::reference_inputs::ReferenceInputs;
 pub use support::templates::{RUST_TEMPLATES, TORCH_TEMPLATES};
 
@@ -132,13 +134,16 @@ impl Contract {
         }
     }
 
-    /// How many elements a call with this contract reads and, if it must succeed, returns.
+    /// How many elements a call with this contract reads and, if it must succeed, returns: in all steps that are made several times at
+    /// most.
     pub fn elements(&self, case: &Case) -> usize {
         let outputs = if let Self::Accepts { outputs, .. } = self { outputs.as_slice() } else { &[] };
         // Of a vast input a call reads no more than it returns.
         let read = case.inputs.values().filter(|tensor| !tensor.is_vast()).map(|tensor| &tensor.shape);
         let shapes = read.chain(outputs.iter().map(|(_, shape)| shape));
-        shapes.map(|shape| product(shape).unwrap_or(usize::MAX)).fold(0, usize::saturating_add)
+        let once = shapes.map(|shape| product(shape).unwrap_or(usize::MAX)).fold(0, usize::saturating_add);
+        let again = case.times.others().map(|times| times.get() as usize - 1).sum::<usize>();
+        once.saturating_mul(1 + again)
     }
 
     /// The contract's name in counts.
@@ -181,6 +186,8 @@ pub mod why {
     pub const FORMAT: &str = "formats without a kernel";
     /// candle's CUDA backend multiplies by a quantized matrix only in two or three dimensions.
     pub const FOUR_DIMENSIONS: &str = "four dimensions";
+    /// A step that cannot be made on its own output, or whose integers each time decides.
+    pub const NOT_AGAIN: &str = "a step made again that returns another dtype or shape than it takes, or integers";
     /// Integers that another step makes, and of which a rounding or the order of equal elements decides.
     pub const UNKNOWN_INTEGERS: &str = "integers that a rounding or an open order decides";
     /// Numbers whose squares overflow where a norm adds them up. PyTorch returns NaN for some of them.
@@ -216,9 +223,9 @@ impl Op {
         &self,
         case: &Case,
         tensors: BTreeMap<&str, candle_core::Tensor>,
-        device: &candle_core::Device,
+        devices: &Devices,
     ) -> candle_core::Result<Vec<candle_core::Tensor>> {
-        (self.call)(&Call { case: &self.complete(case), tensors, device })
+        (self.call)(&Call { case: &self.complete(case), tensors, device: devices.own(), devices })
     }
 
     /// The reference, if there is one.

@@ -19,7 +19,7 @@ use candle_core::{Result, Tensor, Var};
 
 use crate::case::{Backward, Case, weight};
 use crate::device::Hardware;
-use crate::ops::{self, Op, case_dtype, sequence, threads};
+use crate::ops::{self, Devices, Op, case_dtype, sequence, threads};
 use crate::outcome::{Efforts, Fault, Gradients, Outcome, Panic, Phase, Place, Returned, Store};
 use crate::tensor::{DType, Tensor as Data};
 
@@ -146,12 +146,14 @@ fn attempt(
     enter: &mut impl FnMut(Phase),
     efforts: &mut Efforts,
 ) -> Result<Returned> {
+    // Dropped last, after all tensors on them.
+    let devices = Devices::open(case, device)?;
     if let Some(repeat) = case.repeat {
         efforts.growth = growth::of(device, repeat, || {
             enter(Phase::Inputs);
-            let Inputs { tensors, vars } = inputs(op, case, device)?;
+            let Inputs { tensors, vars } = inputs(op, case, &devices)?;
             enter(Phase::Forward);
-            let outputs = op.call(case, tensors, device)?;
+            let outputs = op.call(case, tensors, &devices)?;
             if !vars.is_empty() && outputs.iter().all(|output| output.dtype().is_float()) {
                 enter(Phase::Backward);
                 // An `Err` comes again when the call is measured.
@@ -161,9 +163,9 @@ fn attempt(
         })?;
     }
     enter(Phase::Inputs);
-    let Inputs { tensors, vars } = inputs(op, case, device)?;
+    let Inputs { tensors, vars } = inputs(op, case, &devices)?;
     enter(Phase::Forward);
-    let (outputs, effort) = effort::of(device, || op.call(case, tensors, device));
+    let (outputs, effort) = effort::of(device, || op.call(case, tensors, &devices));
     efforts.forward = effort;
     let outputs = outputs?;
     let read = outputs.iter().map(tensors::read).collect::<Result<Vec<_>>>()?;
@@ -172,7 +174,7 @@ fn attempt(
         return Ok(Returned { outputs: read, backward: Gradients::NotAsked, tracked });
     }
     // What the forward call has started, and nothing has waited for, must not be charged to the backward pass.
-    device.synchronize()?;
+    devices.synchronize()?;
     enter(Phase::Backward);
     let (backward, effort) = effort::of(device, || gradients(case, &outputs, &vars));
     efforts.backward = effort;
@@ -187,11 +189,12 @@ struct Inputs<'a> {
     vars: BTreeMap<&'a str, Var>,
 }
 
-/// Makes the inputs of `case`, each in the thread of its step.
-fn inputs<'a>(op: &Op, case: &'a Case, device: &candle_core::Device) -> Result<Inputs<'a>> {
+/// Makes the inputs of `case`, each in the thread of its step and on its device object.
+fn inputs<'a>(op: &Op, case: &'a Case, devices: &Devices) -> Result<Inputs<'a>> {
     let mut inputs = Inputs { tensors: BTreeMap::new(), vars: BTreeMap::new() };
-    let shared = tensors::shared_buffers(case, device)?;
+    let shared = tensors::shared_buffers(case, devices)?;
     for (name, data) in &case.inputs {
+        let device = devices.of(sequence::device_of(case, name));
         let make = || -> Result<(Tensor, Option<Var>)> {
             let buffer = shared.get(name).cloned().map_or_else(|| tensors::buffer(data, device), Ok)?;
             let var = op.has_gradient(case, name).then(|| Var::from_tensor(&buffer)).transpose()?;

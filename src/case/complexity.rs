@@ -1,6 +1,6 @@
 //! The order of cases from simple to complex, which the minimizer descends.
 
-use super::{Backward, Case, Param, Repeat};
+use super::{Backward, Case, DeviceObject, Param, PerStep, Repeat};
 use crate::tensor::{Tensor, Value};
 
 /// See [`Case::complexity`]. Compared field by field.
@@ -8,7 +8,11 @@ use crate::tensor::{Tensor, Value};
 pub struct Complexity {
     steps: usize,
     /// How many steps are made in other threads, and in which.
-    threads: (usize, Vec<usize>),
+    threads: (usize, PerStep<usize>),
+    /// How many are made on other device objects, and on which.
+    devices: (usize, PerStep<DeviceObject>),
+    /// How many times all steps are made.
+    times: u64,
     repeat: Option<Repeat>,
     elements: u128,
     dims: usize,
@@ -22,7 +26,7 @@ pub struct Complexity {
 }
 
 impl Case {
-    /// The complexity of this case, which the minimizer reduces: steps, threads, repetitions and shapes first, then views, dtypes, the backward pass,
+    /// The complexity of this case, which the minimizer reduces: steps, threads, device objects, repetitions and shapes first, then views, dtypes, the backward pass,
     /// params, and values.
     pub fn complexity(&self) -> Complexity {
         let mut complexity = Complexity::default();
@@ -37,7 +41,9 @@ impl Case {
             complexity.values.push(value_weight(tensor));
         }
         complexity.steps = self.steps.len();
-        complexity.threads = (self.threads.iter().filter(|&&thread| thread > 0).count(), self.threads.clone());
+        complexity.threads = (self.threads.others().count(), self.threads.clone());
+        complexity.devices = (self.devices.others().count(), self.devices.clone());
+        complexity.times = self.times.others().map(|times| u64::from(times.get()) - 1).sum();
         complexity.repeat = self.repeat;
         complexity.backward = self.backward;
         complexity.params = self.params.values().flat_map(param_weights).collect();

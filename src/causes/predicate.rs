@@ -31,6 +31,9 @@ pub struct Predicate {
     /// How the value is wrong: in one of these ways.
     #[serde(default)]
     wrong: Vec<Wrong>,
+    /// The steps are made in several threads, or on several device objects.
+    #[serde(default)]
+    across: Option<Across>,
     /// Conditions on inputs; `*` is an input of any name.
     #[serde(default)]
     inputs: BTreeMap<String, InputCondition>,
@@ -73,6 +76,23 @@ impl TryFrom<String> for Pattern {
 impl std::fmt::Display for Pattern {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.0)
+    }
+}
+
+/// What the steps of a sequence are spread over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Across {
+    Threads,
+    Devices,
+}
+
+impl Across {
+    fn holds(self, case: &Case) -> bool {
+        match self {
+            Self::Threads => !case.threads.is_empty(),
+            Self::Devices => !case.devices.is_empty(),
+        }
     }
 }
 
@@ -138,7 +158,8 @@ impl Predicate {
             let mut meant = case.inputs.iter().filter(|(own, _)| name == "*" || *own == name);
             meant.any(|(_, tensor)| condition.holds(tensor))
         });
-        self.check_for(op).is_ok() && inputs && self.when.as_ref().is_none_or(|when| when.holds(op, case))
+        let across = self.across.is_none_or(|across| across.holds(case));
+        self.check_for(op).is_ok() && across && inputs && self.when.as_ref().is_none_or(|when| when.holds(op, case))
     }
 
     /// Refuses a condition on an input or a param that an op of the pattern does not have.

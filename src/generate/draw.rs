@@ -3,7 +3,7 @@
 use arbitrary::{Result, Unstructured};
 
 use super::limits::{integers, magnitudes};
-use crate::case::Backward;
+use crate::case::{Backward, Times};
 use crate::tensor::{DType, Fill, Support, Tensor, Value, Values, View, product};
 
 /// A source of biased random choices.
@@ -152,6 +152,12 @@ impl<'a> Draw<'a> {
             return Ok(Backward::Twice);
         }
         self.choose(&[Backward::None, Backward::None, Backward::Sum, Backward::Weighted]).copied()
+    }
+
+    /// How often a step is made, if it is made several times: seldom often enough for a deep graph.
+    pub fn times(&mut self) -> Result<Times> {
+        let times = *self.choose(&[2, 10, 10, 10, 100, 100, 1000, 50_000])?;
+        Ok(Times::new(times).unwrap_or_default())
     }
 
     /// A tensor of `dtype` and `shape` with any values, in any view.

@@ -8,7 +8,7 @@ use arbitrary::Result;
 use super::Draw;
 use super::sharing::shared_buffer;
 use super::violations::{Mutation, any_input, any_number};
-use crate::case::{Backward, Case, OTHER_THREADS, Param};
+use crate::case::{Backward, Case, DeviceObject, OTHER_THREADS, Param};
 use crate::tensor::{DType, Value, product};
 use crate::tensor::{cast, resized, viewed};
 
@@ -26,6 +26,8 @@ pub static EDITS: &[Mutation] = &[
     Mutation { name: "ids", apply: ids },
     Mutation { name: "param nudged", apply: param_nudged },
     Mutation { name: "thread", apply: thread },
+    Mutation { name: "device", apply: device },
+    Mutation { name: "times", apply: times },
     Mutation { name: "backward", apply: backward },
 ];
 
@@ -156,11 +158,29 @@ fn thread(case: &mut Case, draw: &mut Draw) -> Result<bool> {
         return Ok(false);
     }
     let (place, thread) = (draw.between(0, case.steps.len() - 1)?, draw.between(0, OTHER_THREADS)?);
-    let old = case.thread(place);
-    case.threads.resize(case.threads.len().max(place + 1), 0);
-    case.threads[place] = thread;
-    case.trim_threads();
+    let old = case.threads.at(place);
+    case.threads.set(place, thread);
     Ok(thread != old)
+}
+
+/// A step on another device object.
+fn device(case: &mut Case, draw: &mut Draw) -> Result<bool> {
+    let Some(place) = case.steps.len().checked_sub(1) else { return Ok(false) };
+    let place = draw.between(0, place)?;
+    let names_another = case.params.contains_key(&format!("{}.to", place + 1));
+    let device = if names_another { DeviceObject::Own } else { *draw.choose(&DeviceObject::ALL)? };
+    let old = case.devices.at(place);
+    case.devices.set(place, device);
+    Ok(device != old)
+}
+
+/// A step made several times.
+fn times(case: &mut Case, draw: &mut Draw) -> Result<bool> {
+    let Some(last) = case.steps.len().checked_sub(1).filter(|last| *last > 0) else { return Ok(false) };
+    let (place, times) = (draw.between(1, last)?, draw.times()?);
+    let old = case.times.at(place);
+    case.times.set(place, times);
+    Ok(times != old)
 }
 
 fn backward(case: &mut Case, draw: &mut Draw) -> Result<bool> {

@@ -1,7 +1,7 @@
 //! Which cases an op accepts for running: those with all that its call needs, and nothing that the call would ignore.
 
 use super::{Op, all, find, sequence};
-use crate::case::{Case, OTHER_THREADS, Specs, nearest};
+use crate::case::{Case, DeviceObject, OTHER_THREADS, Specs, Times, nearest};
 use crate::tensor::Tensor;
 
 impl Op {
@@ -22,21 +22,31 @@ impl Op {
     /// sentence.
     pub fn check(&self, case: &Case) -> Result<(), String> {
         if self.name != sequence::SEQUENCE.name {
-            let steps = "has `steps`, which only the op `sequence` takes".to_string();
-            let threads = "has `threads`, which only the op `sequence` takes".to_string();
-            let checked = match () {
-                () if !case.steps.is_empty() => Err(steps),
-                () if !case.threads.is_empty() => Err(threads),
-                () => self.specs().check(case, false),
+            let of_sequences = [
+                ("steps", case.steps.is_empty()),
+                ("threads", case.threads.is_empty()),
+                ("devices", case.devices.is_empty()),
+                ("times", case.times.is_empty()),
+            ];
+            let checked = match of_sequences.into_iter().find(|(_, is_empty)| !is_empty) {
+                Some((name, _)) => Err(format!("has `{name}`, which only the op `sequence` takes")),
+                None => self.specs().check(case, false),
             };
             return checked.map_err(|problem| format!("{} {problem}", self.name));
         }
         if case.steps.is_empty() {
             return Err("sequence lacks `steps`, such as steps = [\"tensor.exp\", \"tensor.log\"]".to_string());
         }
-        if case.threads.len() > case.steps.len() || case.threads.iter().any(|&thread| thread > OTHER_THREADS) {
+        let has_more = |length: usize| length > case.steps.len();
+        if has_more(case.threads.values().len()) || case.threads.others().any(|thread| thread > OTHER_THREADS) {
             let last = OTHER_THREADS;
             return Err(format!("sequence: `threads` has a number from 0 to {last} for each step, such as [0, 1]"));
+        }
+        if has_more(case.devices.values().len()) {
+            return Err("sequence: `devices` has a word for each step, such as [\"own\", \"second\"]".to_string());
+        }
+        if has_more(case.times.values().len()) || case.times.at(0) != Times::default() {
+            return Err("sequence: `times` has a number for each step, and 1 for the first, such as [1, 1000]".to_string());
         }
         let stray = |name: &&String| sequence::split(name).is_none_or(|(step, _)| step > case.steps.len());
         if let Some(name) = case.inputs.keys().chain(case.params.keys()).find(stray) {
@@ -50,6 +60,9 @@ impl Op {
             }
             let checked = op.specs().check(call, index > 0);
             checked.map_err(|problem| place(format!("{} {problem}", op.name)))?;
+            if call.devices.at(0) != DeviceObject::Own && !call.text("to").is_empty() {
+                return Err(place("`to` names a device beside the case's own; leave out `to` or `devices`".to_string()));
+            }
         }
         Ok(())
     }

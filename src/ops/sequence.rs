@@ -4,19 +4,20 @@ mod draw;
 mod evaluation;
 
 use std::collections::BTreeMap;
+use std::mem;
 
 use ndarray::ArrayD;
 
-use crate::case::Case;
+use crate::case::{Case, DeviceObject, Times};
 use crate::number::Num;
 use crate::ops::support::call::dtype_of;
-use crate::ops::{Contract, Op, find, threads, why};
+use crate::ops::{Contract, Devices, Op, find, threads, why};
 use crate::tensor::{DType, Fill, Support, Tensor, Value, Values, View, product};
 
 use evaluation::{Evaluation, is_in};
 
-/// The steps of a case, each on the output of the step before and in its host thread, with gradients for the inputs of all steps. One
-/// step ends before the next begins, so a program of several threads returns the same as one of a single thread.
+/// The steps of a case, each on the output of the step before, in its host thread and on its device object, with gradients for the
+/// inputs of all steps. One step ends before the next begins, so a program of several threads returns the same as one of a single thread.
 pub static SEQUENCE: Op = Op {
     name: "sequence",
     covers: &[],
@@ -37,17 +38,27 @@ pub static SEQUENCE: Op = Op {
                 }
             }
             let mut own = Case { backward: call.case.backward, ..step.call };
-            if let Some((name, output)) = step.flowing.zip(outputs.into_iter().next()) {
-                // An op may ask the case for the shape of an input.
-                let dtype = dtype_of(&output);
-                own.inputs.insert(name.to_string(), filled(dtype, output.dims(), Value::of(dtype, 0.0)));
-                tensors.insert(name, output);
-            }
-            outputs = threads::on(step.thread, || step.op.call(&own, tensors, call.device))?;
+            let devices = Devices::only(call.devices.of(step.device));
+            let mut flowing = step.flowing.zip(outputs.into_iter().next());
+            outputs = threads::on(step.thread, || {
+                let mut outputs = Vec::new();
+                for _ in 0..step.times.get() {
+                    let mut tensors = tensors.clone();
+                    if let Some((name, output)) = flowing.take() {
+                        // An op may ask the case for the shape of an input.
+                        let dtype = dtype_of(&output);
+                        own.inputs.insert(name.to_string(), filled(dtype, output.dims(), Value::of(dtype, 0.0)));
+                        tensors.insert(name, output.to_device(devices.own())?);
+                    }
+                    outputs = step.op.call(&own, tensors, &devices)?;
+                    flowing = step.flowing.zip(outputs.first().cloned());
+                }
+                Ok::<_, candle_core::Error>(outputs)
+            })?;
         }
         Ok(outputs)
     },
-    source: "the steps, each on the first output of the one before, in its thread",
+    source: "the steps, each on the first output of the one before, in its thread and on its device object",
     // The steps have templates of their own.
     torch: "",
     reference: Some(&|inputs| {
@@ -71,6 +82,10 @@ pub struct Step {
     pub flowing: Option<&'static str>,
     /// The host thread that makes it.
     pub thread: usize,
+    /// The device object that it is made on.
+    pub device: DeviceObject,
+    /// How often it is made, each time on its own output.
+    pub times: Times,
 }
 
 impl Step {
@@ -118,10 +133,10 @@ impl Step {
 /// The steps of a case; none if it is not a sequence, or if a step is not a known op or has no input for the output of the step before.
 pub fn steps(case: &Case) -> Vec<Step> {
     let step = |(number, mut call): (usize, Case)| {
-        call.threads.clear();
         let op = find(&call.op).filter(|op| op.name != SEQUENCE.name)?;
         let flowing = if number > 0 { Some(op.specs().flowing(&call).ok()?) } else { None };
-        Some(Step { op, call, flowing, thread: case.thread(number) })
+        let (thread, device, times) = (mem::take(&mut call.threads), mem::take(&mut call.devices), mem::take(&mut call.times));
+        Some(Step { op, call, flowing, thread: thread.at(0), device: device.at(0), times: times.at(0) })
     };
     case.calls().into_iter().enumerate().map(step).collect::<Option<_>>().unwrap_or_default()
 }
@@ -134,7 +149,12 @@ pub fn split(name: &str) -> Option<(usize, &str)> {
 
 /// The host thread that makes the step of an input.
 pub fn thread_of(case: &Case, input: &str) -> usize {
-    split(input).map_or(0, |(number, _)| case.thread(number - 1))
+    split(input).map_or(0, |(number, _)| case.threads.at(number - 1))
+}
+
+/// The device object that the step of an input is made on.
+pub fn device_of(case: &Case, input: &str) -> DeviceObject {
+    split(input).map_or(DeviceObject::Own, |(number, _)| case.devices.at(number - 1))
 }
 
 /// The first `last` steps.
@@ -185,6 +205,17 @@ struct Placed {
     contract: Contract,
 }
 
+impl Placed {
+    /// True if it returns floats of the dtype and shape that it takes.
+    fn returns_what_it_takes(&self) -> bool {
+        let Contract::Accepts { outputs, .. } = &self.contract else { return false };
+        let taken = self.step.flowing.and_then(|name| self.step.call.tensor(name));
+        taken.zip(outputs.first()).is_some_and(|(taken, (dtype, shape))| {
+            taken.dtype.is_float() && taken.dtype == *dtype && taken.shape == *shape
+        })
+    }
+}
+
 /// The steps up to the first that does not accept, which is the last of them.
 fn accepted(case: &Case) -> Vec<Placed> {
     let mut chain = Chain::default();
@@ -224,7 +255,12 @@ impl Chain {
             }
         };
         let (call, contract) = step.contract_on(possible);
-        Some(Placed { step: Step { call, ..*step }, contract })
+        let mut placed = Placed { step: Step { call, ..*step }, contract };
+        let is_accepted = matches!(placed.contract, Contract::Accepts { .. });
+        if is_accepted && step.times > Times::default() && !placed.returns_what_it_takes() {
+            placed.contract = Contract::Unspecified(why::NOT_AGAIN);
+        }
+        Some(placed)
     }
 }
 

@@ -16,9 +16,10 @@ pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
     let firsts = reports.filter(|report| kinds.insert(report.kind.name()));
     let violations = firsts.map(|report| {
         let (kind, place) = (Kind::Report(report.kind), &report.place);
-        // Nothing orders the threads of a case, whichever kernel is the first to show it.
-        let is_of_threads = report.kind == device_record::Kind::StreamRace && !evidence.case.threads.is_empty();
-        let site = if place.is_unknown() || is_of_threads { Site::Call } else { Site::at(place, Phase::Forward) };
+        // Nothing orders the threads of a case, or its device objects, whichever kernel is the first to show it.
+        let is_spread = !evidence.case.threads.is_empty() || !evidence.case.devices.is_empty();
+        let is_of_the_case = report.kind == device_record::Kind::StreamRace && is_spread;
+        let site = if place.is_unknown() || is_of_the_case { Site::Call } else { Site::at(place, Phase::Forward) };
         violation(OracleName::Checker, kind, site, seen, report.message.clone())
     });
     Verdict::of(violations.collect(), Verdict::Pass)

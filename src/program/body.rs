@@ -1,13 +1,14 @@
 //! What programs and tests share: the inputs of a case, its calls, and the start of its backward pass.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::mem;
 
 use super::imports::Imports;
 use super::{rust, templates};
-use crate::case::{Backward, Case, Repeat, weight};
+use crate::case::{Backward, Case, DeviceObject, Repeat, Times, weight};
 use crate::device::Device;
 use crate::ops::sequence::{self, Step};
-use crate::ops::{Contract, Op};
+use crate::ops::{Contract, Op, opened_in_rust};
 use crate::tensor::{DType, Tensor, Value, product};
 
 /// The inputs and calls of a case, line by line.
@@ -23,6 +24,8 @@ pub struct Body {
     pub first_call: usize,
     /// The host thread of the step that is being written.
     thread: usize,
+    /// The device object that it is made on.
+    object: DeviceObject,
     /// The input of that step that flows into it.
     flowing: Option<&'static str>,
     /// The promised output of the last call, if it is one tensor.
@@ -40,6 +43,31 @@ pub enum Bound {
     Several,
 }
 
+/// The variable of a device object.
+const fn variable(object: DeviceObject) -> &'static str {
+    match object {
+        DeviceObject::Own => "device",
+        DeviceObject::Second => "second_gpu",
+        DeviceObject::Again => "opened_again",
+        DeviceObject::OwnStream => "own_stream",
+    }
+}
+
+/// `lines` with another name for the variable `old`.
+fn renamed(lines: &str, old: &str, new: &str) -> String {
+    let is_of_a_word = |c: char| c.is_alphanumeric() || c == '_';
+    let mut text = String::new();
+    let mut rest = lines;
+    while let Some((before, after)) = rest.split_once(old) {
+        // A word that contains it, or a method of this name.
+        let is_another = before.ends_with(|c: char| is_of_a_word(c) || c == '.') || after.starts_with(is_of_a_word);
+        text += before;
+        text += if is_another { old } else { new };
+        rest = after;
+    }
+    text + rest
+}
+
 impl Body {
     /// The inputs and calls of `case`, with variables for the gradients that `backward` needs. `host` is the expression of a device of
     /// the CPU.
@@ -53,36 +81,83 @@ impl Body {
             bound: Bound::Nothing,
             first_call: usize::MAX,
             thread: 0,
+            object: DeviceObject::Own,
             flowing: None,
             output: match op.contract(case) {
                 Contract::Accepts { outputs, .. } if outputs.len() == 1 => outputs.into_iter().next(),
                 _ => None,
             },
         };
-        let threads: BTreeSet<_> = case.threads.iter().filter(|&&thread| thread > 0).collect();
+        let threads: BTreeSet<_> = case.threads.others().collect();
         body.lines.extend(threads.into_iter().map(|thread| {
             format!(
                 "let thread_{thread} = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect(\"a thread\");"
             )
         }));
+        if let Some(gpu) = body.gpu() {
+            let objects: BTreeSet<_> = case.devices.others().collect();
+            body.lines.extend(objects.into_iter().map(|object| {
+                let opened = opened_in_rust(object, gpu);
+                format!("let {} = {opened};", variable(object))
+            }));
+        }
         let steps = sequence::steps(case);
         if steps.is_empty() {
             body.call((op, case, case), whole, "")?;
         }
         let whole_calls = sequence::whole_calls(case);
         for (number, (step, whole_call)) in steps.iter().zip(&whole_calls).enumerate() {
-            let Step { op, call, flowing, thread } = step;
-            (body.thread, body.flowing) = (*thread, *flowing);
+            let Step { op, call, flowing, thread, device, times } = step;
+            let moves = body.gpu().is_some() && body.object != *device;
+            (body.thread, body.object, body.flowing) = (*thread, *device, *flowing);
             if let Some(name) = flowing {
                 body.rename_output(name);
+                let moved = format!("let {name} = {name}.to_device(&device)?;");
+                body.lines.extend(moves.then(|| body.in_place(moved)));
             }
-            body.call((op, call, whole_call), whole, &format!("{}.", number + 1))?;
+            let first = body.lines.len();
+            let start = body.call((op, call, whole_call), whole, &format!("{}.", number + 1))?;
+            for place in first..body.lines.len() {
+                body.lines[place] = body.in_place(mem::take(&mut body.lines[place]));
+            }
+            if let Some(name) = flowing.filter(|_| *times > Times::default()) {
+                body.again(start, name, *times);
+            }
         }
         if let Some(repeat) = case.repeat {
             let first = if steps.is_empty() { case } else { &steps[0].call };
             body.repeat(repeat, first);
         }
         Ok(body)
+    }
+
+    /// The number of the GPU; `None` for the CPU, which has one device object.
+    fn gpu(&self) -> Option<u8> {
+        match self.device {
+            Device::Cpu => None,
+            Device::Cuda(ordinal) | Device::Sim(ordinal) => Some(ordinal),
+        }
+    }
+
+    /// `lines` with the device object of the step in place of the case's own.
+    fn in_place(&self, lines: String) -> String {
+        match self.gpu() {
+            Some(_) if self.object != DeviceObject::Own => renamed(&lines, "device", variable(self.object)),
+            _ => lines,
+        }
+    }
+
+    /// Puts the call of a step, which begins with the line `start`, into a loop, each time on its own output.
+    fn again(&mut self, start: usize, name: &str, times: Times) {
+        let call = self.lines.split_off(start);
+        let (again, last) = match self.bound {
+            Bound::Several => (format!("{name} = outputs[0].clone();"), format!("let outputs = vec![{name}];")),
+            _ => (format!("{name} = output;"), format!("let output = {name};")),
+        };
+        let looped = call.iter().flat_map(|lines| lines.lines()).map(|line| format!("    {line}"));
+        self.lines.extend([format!("let mut {name} = {name};"), format!("for _ in 0..{} {{", times.get())]);
+        self.lines.extend(looped.collect::<Vec<_>>());
+        self.lines.extend([format!("    {again}"), "}".to_string(), last]);
     }
 
     /// Puts the calls, the first of which is `first`, into a loop before the last time.
@@ -96,7 +171,8 @@ impl Body {
     }
 
     /// Adds `call` and its inputs, whose names in `whole` start with `prefix`. `whole_call` also has the input that flows into it.
-    fn call(&mut self, (op, call, whole_call): (&Op, &Case, &Case), whole: &Case, prefix: &str) -> Result<(), String> {
+    /// Returns the line at which the call begins, after its inputs.
+    fn call(&mut self, (op, call, whole_call): (&Op, &Case, &Case), whole: &Case, prefix: &str) -> Result<usize, String> {
         let mut shared = BTreeMap::new();
         for buffer in call.shared() {
             let (owner, _, _) = &buffer.parts[0];
@@ -136,7 +212,8 @@ impl Body {
             lines[start].insert_str(0, "let output = ");
             lines[last].push(';');
         }
-        self.first_call = self.first_call.min(self.lines.len());
+        let start = self.lines.len();
+        self.first_call = self.first_call.min(start);
         if self.thread > 0 {
             let (binding, result) = match self.bound {
                 Bound::Nothing => ("", "()"),
@@ -150,7 +227,7 @@ impl Body {
         } else {
             self.lines.extend(lines);
         }
-        Ok(())
+        Ok(start)
     }
 
     /// An expression, evaluated in the thread of the step.

@@ -7,13 +7,15 @@ use float8::F8E4M3;
 use half::{bf16, f16};
 
 use crate::case::{Case, Shared};
-use crate::ops::{sequence, threads};
+use crate::ops::{Devices, sequence, threads};
 use crate::tensor::{DType, Step, Tensor as Data, Value};
 
 /// The buffer of each input that lies in one with another, by name: parts of what is uploaded once.
-pub fn shared_buffers(case: &Case, device: &Device) -> Result<BTreeMap<String, Tensor>> {
+pub fn shared_buffers(case: &Case, devices: &Devices) -> Result<BTreeMap<String, Tensor>> {
     let mut buffers = BTreeMap::new();
     for Shared { whole, parts, inside } in case.shared() {
+        // Those that share a buffer are inputs of one step.
+        let device = devices.of(sequence::device_of(case, &parts[0].0));
         let make = || {
             #[cfg(feature = "cuda")]
             if device.is_cuda() {
@@ -23,7 +25,6 @@ pub fn shared_buffers(case: &Case, device: &Device) -> Result<BTreeMap<String, T
             drop(inside);
             buffer(&whole, device)
         };
-        // Those that share a buffer are inputs of one step.
         let whole = threads::on(sequence::thread_of(case, &parts[0].0), make)?;
         for (name, start, length) in parts {
             let data = &case.inputs[&name];

@@ -1,4 +1,4 @@
-//! Makes a case simpler while it fails in the same way: steps, threads and shapes first, then views, dtypes, params, labels and values.
+//! Makes a case simpler while it fails in the same way: steps, threads, device objects and shapes first, then views, dtypes, params, labels and values.
 //!
 //! Every candidate is strictly simpler in the total order of [`Case::complexity`], so the minimizer terminates, never grows a
 //! case, and gives the same result for the same predicate. The caller decides whether a candidate fails *in the same way*,
@@ -39,6 +39,8 @@ enum Tries {
 static PASSES: &[Pass] = &[
     Pass { name: "steps", tries: Cases(arguments::steps) },
     Pass { name: "threads", tries: Cases(arguments::threads) },
+    Pass { name: "devices", tries: Cases(arguments::devices) },
+    Pass { name: "times", tries: Cases(arguments::times) },
     Pass { name: "repeat", tries: Cases(arguments::repeat) },
     Pass { name: "sizes", tries: Cases(shapes::sizes) },
     Pass { name: "empty sizes", tries: Cases(coupled_passes::empty_sizes) },

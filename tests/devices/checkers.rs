@@ -69,7 +69,7 @@ fn steps_in_two_threads_are_ordered_only_if_the_first_waits(device: Device) {
     ];
     for (steps, threads, expected) in table {
         let x = Tensor::new(DType::F32, vec![2], vec![Value::Float(1.0), Value::Float(2.0)]);
-        let sequence = Case { threads: threads.to_vec(), ..Case::new("sequence") }.input("1.x", x);
+        let sequence = Case { threads: threads.to_vec().into(), ..Case::new("sequence") }.input("1.x", x);
         let case = Case { steps: steps.iter().map(ToString::to_string).collect(), ..sequence };
         let (_, verdict) = seen(&case, device, DeviceBehaviour::default());
         assert_eq!(oracle(&verdict), *expected, "{steps:?} in {threads:?}: {verdict:?}");

@@ -1,14 +1,17 @@
-//! Draws sequences: steps whose inputs fit the outputs before them, and their threads.
+//! Draws sequences: steps whose inputs fit the outputs before them, their threads and device objects, and how often they are made.
 
 use std::iter;
 
-use super::{Chain, Step};
-use crate::case::{Backward, Case, OTHER_THREADS};
+use super::{Chain, Placed, Step};
+use crate::case::{Backward, Case, DeviceObject, OTHER_THREADS, Times};
 use crate::generate::Draw;
 use crate::ops::state::synchronize::SYNCHRONIZE;
 use crate::ops::state::threads::THREADS;
 use crate::ops::{Contract, Op, all_that};
 use crate::tensor::{DType, Tensor, cast, product, resized};
+
+/// The most elements of an input of a step that is made several times.
+const SMALL: usize = 16;
 
 /// True if floats flow through an op: its main input has a gradient, and its output a reference that the next step starts from.
 fn passes(op: &Op) -> bool {
@@ -58,7 +61,7 @@ pub fn generate(draw: &mut Draw) -> arbitrary::Result<Case> {
             let Some(old) = flowing.and_then(|name| call.inputs.remove(name)) else { continue };
             fit(&mut call, &old, *dtype, shape);
         }
-        let Some(placed) = chain.next(&Step { op, call: call.clone(), flowing, thread: 0 }) else { continue };
+        let Some(placed) = chain.next(&Step { op, call: call.clone(), flowing, thread: 0, device: DeviceObject::Own, times: Times::default() }) else { continue };
         let Contract::Accepts { outputs, refusal: None } = &placed.contract else { continue };
         let Some((dtype, shape)) = outputs.first() else { continue };
         // Few ops take a scalar, so a scalar is the last output.
@@ -72,24 +75,47 @@ pub fn generate(draw: &mut Draw) -> arbitrary::Result<Case> {
             break;
         }
     }
-    let mut case = Case::default().with_calls(if draw.one_in(4)? { in_threads(draw, calls)? } else { calls });
+    if draw.one_in(16)? {
+        again(draw, &chain, &mut calls)?;
+    }
+    let mut case = Case::default().with_calls(spread_out(draw, calls)?);
     case.backward = draw.backward()?;
     Ok(case)
 }
 
-/// The calls in threads, each of which usually waits for its device before another thread goes on.
-fn in_threads(draw: &mut Draw, calls: Vec<Case>) -> arbitrary::Result<Vec<Case>> {
+/// The calls, now and then in several threads or on several device objects. Usually each waits for its device before the next one.
+fn spread_out(draw: &mut Draw, calls: Vec<Case>) -> arbitrary::Result<Vec<Case>> {
+    let (in_threads, on_devices) = (draw.one_in(4)?, draw.one_in(6)?);
+    if !in_threads && !on_devices {
+        return Ok(calls);
+    }
     let waits = !draw.one_in(4)?;
     let mut placed = Vec::new();
     for mut call in calls {
-        let thread = draw.between(0, OTHER_THREADS)?;
-        if thread > 0 {
-            call.threads = vec![thread];
+        if in_threads {
+            call.threads.set(0, draw.between(0, OTHER_THREADS)?);
         }
-        let wait = Case { threads: call.threads.clone(), ..Case::new(SYNCHRONIZE.name) };
+        // A call that names a device beside the case's own is made on that one.
+        if on_devices && call.text("to").is_empty() {
+            call.devices.set(0, *draw.choose(&DeviceObject::ALL)?);
+        }
+        let wait =
+            Case { threads: call.threads.clone(), devices: call.devices.clone(), ..Case::new(SYNCHRONIZE.name) };
         placed.extend(iter::once(call).chain(waits.then_some(wait)));
     }
     Ok(placed)
+}
+
+/// Makes one of the calls several times, if it is small, and takes what it returns.
+fn again(draw: &mut Draw, chain: &Chain, calls: &mut [Case]) -> arbitrary::Result<()> {
+    let is_small = |call: &Case| call.inputs.values().all(|tensor| tensor.elements().is_some_and(|n| n <= SMALL));
+    let fits = |placed: &Placed| is_small(&placed.step.call) && placed.returns_what_it_takes();
+    let places: Vec<usize> = (1..chain.placed.len()).filter(|&place| fits(&chain.placed[place])).collect();
+    if !places.is_empty() {
+        let place = *draw.choose(&places)?;
+        calls[place].times.set(0, draw.times()?);
+    }
+    Ok(())
 }
 
 /// One of the inputs of `call` that an output of this dtype can be: floats those that have a gradient or are compared, and integers

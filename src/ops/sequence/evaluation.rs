@@ -31,31 +31,38 @@ impl<'a> Evaluation<'a> {
 
     /// Adds those of `steps` that are not among the steps so far.
     pub fn extend(&mut self, steps: &[Placed]) {
-        for (index, Placed { step, contract }) in steps.iter().enumerate().skip(self.count) {
-            let flowing = step.flowing.zip(self.first()).map(|(name, before)| {
-                let dtype = step.call.tensor(name).map_or(DType::F64, |tensor| tensor.dtype);
-                // In standard layout, because ndarray reshapes nothing else.
-                let mut output = before.as_standard_layout().mapv(|number| carried(number, dtype, step));
-                if name != step.op.support.of && !step.op.differentiable.contains(&name) {
-                    // It is not promised that this input has a gradient, nor that it has none.
-                    output.iter_mut().for_each(|number| *number = Num { kink: true, ..number.detached() });
-                }
-                (name, output)
-            });
-            let reference = step.op.reference().filter(|_| step.flowing.is_some() == flowing.is_some());
-            let (direction, shift) = (of_step(index, self.direction), of_step(index, self.shift));
-            self.outputs = reference
-                .map_or_else(Vec::new, |of| of(&ReferenceInputs { case: &step.call, direction, shift, flowing }));
-            // All of it, even exact constants such as padding, is of the dtype that the step promises.
-            if let Contract::Accepts { outputs, .. } = contract
-                && let Some((dtype, _)) = outputs.first()
-            {
-                self.outputs.iter_mut().flatten().for_each(|number| number.unit = dtype.unit_roundoff());
+        for (index, placed) in steps.iter().enumerate().skip(self.count) {
+            for _ in 0..placed.step.times.get() {
+                self.step(index, placed);
             }
-            let mut numbers = self.outputs.iter().flatten();
-            self.pole |= numbers.any(|number| !number.slope.is_finite() || !number.value.is_finite());
             self.count = index + 1;
         }
+    }
+
+    /// Makes the step at `index` once.
+    fn step(&mut self, index: usize, Placed { step, contract }: &Placed) {
+        let flowing = step.flowing.zip(self.first()).map(|(name, before)| {
+            let dtype = step.call.tensor(name).map_or(DType::F64, |tensor| tensor.dtype);
+            // In standard layout, because ndarray reshapes nothing else.
+            let mut output = before.as_standard_layout().mapv(|number| carried(number, dtype, step));
+            if name != step.op.support.of && !step.op.differentiable.contains(&name) {
+                // It is not promised that this input has a gradient, nor that it has none.
+                output.iter_mut().for_each(|number| *number = Num { kink: true, ..number.detached() });
+            }
+            (name, output)
+        });
+        let reference = step.op.reference().filter(|_| step.flowing.is_some() == flowing.is_some());
+        let (direction, shift) = (of_step(index, self.direction), of_step(index, self.shift));
+        self.outputs =
+            reference.map_or_else(Vec::new, |of| of(&ReferenceInputs { case: &step.call, direction, shift, flowing }));
+        // All of it, even exact constants such as padding, is of the dtype that the step promises.
+        if let Contract::Accepts { outputs, .. } = contract
+            && let Some((dtype, _)) = outputs.first()
+        {
+            self.outputs.iter_mut().flatten().for_each(|number| number.unit = dtype.unit_roundoff());
+        }
+        let mut numbers = self.outputs.iter().flatten();
+        self.pole |= numbers.any(|number| !number.slope.is_finite() || !number.value.is_finite());
     }
 
     /// The first output of the last step.

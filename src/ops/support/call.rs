@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use candle_core::{Device, Error, Result, Tensor};
 use candle_nn::VarBuilder;
 
+use super::other_device::Devices;
 use crate::case::Case;
 use crate::tensor::DType;
 
@@ -18,6 +19,9 @@ pub struct Call<'a> {
     pub tensors: BTreeMap<&'a str, Tensor>,
     /// The device, for tensors that the call creates.
     pub device: &'a Device,
+    /// All devices of the case.
+    #[doc(hidden)]
+    pub devices: &'a Devices,
 }
 
 impl Call<'_> {

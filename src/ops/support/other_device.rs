@@ -1,4 +1,5 @@
-//! Work on two devices: the case's own, and the other one that the param `to` names. For a case on the CPU, both are the CPU.
+//! Work on several devices: the case's own, the other one that the param `to` names, and those that steps are made on. For a case on the
+//! CPU, all are the CPU.
 
 use std::collections::BTreeMap;
 use std::ops::Deref;
@@ -6,53 +7,28 @@ use std::sync::Mutex;
 
 use candle_core::{Device, DeviceLocation, Result, Tensor};
 
-use crate::case::{Case, Param};
+use crate::case::DeviceObject::{Again, Own, OwnStream, Second};
+use crate::case::{Case, DeviceObject, Param};
 use crate::generate::Draw;
 use crate::ops::Call;
 
-/// The other device of a call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Other {
-    /// The host.
-    Host,
-    /// The GPU after the case's own.
-    Second,
-    /// Another device object of the case's GPU: what a second call of `Device::new_cuda` returns.
-    Again,
-    /// Another device object of the case's GPU, with a stream of its own.
-    OwnStream,
-}
-use Other::{Again, Host, OwnStream, Second};
-
-impl Other {
-    const ALL: [Self; 4] = [Host, Second, Again, OwnStream];
-
-    /// The word of the param.
-    const fn word(self) -> &'static str {
-        match self {
-            Host => "",
-            Second => "second",
-            Again => "again",
-            OwnStream => "own stream",
-        }
-    }
-
-    /// The one that `case` names.
-    fn of(case: &Case) -> Self {
-        Self::ALL.into_iter().find(|other| other.word() == case.text("to")).unwrap_or(Host)
-    }
-}
-
+/// The word of the param for the host.
+const HOST: &str = "";
 /// The words for a device that is another place: a tensor there is none of the case's device.
-pub const PLACES: &[&str] = &[Host.word(), Second.word()];
+pub const PLACES: &[&str] = &[HOST, Second.word()];
 /// The words for any other device object.
-pub const OBJECTS: &[&str] = &[Host.word(), Second.word(), Again.word(), OwnStream.word()];
+pub const OBJECTS: &[&str] = &[HOST, Second.word(), Again.word(), OwnStream.word()];
 
-/// True if a case, or one of its steps, names this device.
-fn names(case: &Case, other: Other) -> bool {
+/// The device object that the param names; `None` for the host.
+fn named(case: &Case) -> Option<DeviceObject> {
+    DeviceObject::OTHERS.into_iter().find(|object| object.word() == case.text("to"))
+}
+
+/// True if a case, or one of its steps, names this device object or is made on it.
+fn names(case: &Case, object: DeviceObject) -> bool {
     let is_named =
-        |(name, param): (&String, &Param)| name.rsplit('.').next() == Some("to") && *param == Param::from(other.word());
-    case.params.iter().any(is_named)
+        |(name, param): (&String, &Param)| name.rsplit('.').next() == Some("to") && *param == Param::from(object.word());
+    case.devices.values().contains(&object) || case.params.iter().any(is_named)
 }
 
 /// True if a case, or one of its steps, uses the second GPU.
@@ -62,7 +38,7 @@ pub fn wants_second(case: &Case) -> bool {
 
 /// True if a case, or one of its steps, uses another device object of a GPU.
 pub fn wants_other(case: &Case) -> bool {
-    [Second, Again, OwnStream].into_iter().any(|other| names(case, other))
+    DeviceObject::OTHERS.into_iter().any(|object| names(case, object))
 }
 
 /// The GPU after `device`, opened once per process; for the CPU, the CPU.
@@ -78,11 +54,12 @@ pub fn second(device: &Device) -> Result<Device> {
     Ok(device)
 }
 
-/// The other device of a call, for as long as the call takes: cudarc orders work in another way while a GPU has a second stream.
+/// A device that is closed when it is dropped: cudarc orders work in another way while a GPU has a second stream.
 #[derive(Debug)]
 pub struct There {
     device: Device,
-    other: Other,
+    /// True if nobody else has it.
+    is_own: bool,
 }
 
 impl Deref for There {
@@ -95,37 +72,94 @@ impl Deref for There {
 impl Drop for There {
     fn drop(&mut self) {
         // Nothing runs on it any more when it is closed. An error stays in the context, where the case's own device finds it.
-        if matches!(self.other, Again | OwnStream) {
+        if self.is_own {
             let _ = self.device.synchronize();
         }
     }
 }
 
-/// The other device of a call. For a case on the CPU it is the CPU.
+impl There {
+    /// The device of this `object` for a case that runs on `own`. For a case on the CPU it is the CPU.
+    fn open(object: DeviceObject, own: &Device) -> Result<Self> {
+        let shared = |device| Self { device, is_own: false };
+        let of_its_own = |device| Self { device, is_own: true };
+        Ok(match (object, own.location()) {
+            (Second, _) => shared(second(own)?),
+            (Again, DeviceLocation::Cuda { gpu_id }) => of_its_own(Device::new_cuda(gpu_id)?),
+            (OwnStream, DeviceLocation::Cuda { gpu_id }) => of_its_own(Device::new_cuda_with_stream(gpu_id)?),
+            (Own | Again | OwnStream, _) => shared(own.clone()),
+        })
+    }
+}
+
+/// The other device of a call.
 pub fn there(call: &Call) -> Result<There> {
-    let other = Other::of(call.case);
-    let device = match (other, call.device.location()) {
-        (Host, _) => Device::Cpu,
-        (Second, _) => second(call.device)?,
-        (Again, DeviceLocation::Cuda { gpu_id }) => Device::new_cuda(gpu_id)?,
-        (OwnStream, DeviceLocation::Cuda { gpu_id }) => Device::new_cuda_with_stream(gpu_id)?,
-        (Again | OwnStream, _) => call.device.clone(),
-    };
-    Ok(There { device, other })
+    match named(call.case) {
+        None => Ok(There { device: Device::Cpu, is_own: false }),
+        Some(object) => There::open(object, call.device),
+    }
+}
+
+/// The device objects of a case.
+#[derive(Debug)]
+pub struct Devices {
+    own: Device,
+    others: BTreeMap<DeviceObject, There>,
+}
+
+impl Devices {
+    /// Opens those that the steps of `case` are made on, beside `own`.
+    pub fn open(case: &Case, own: &Device) -> Result<Self> {
+        let mut devices = Self::only(own);
+        for object in case.devices.others() {
+            if !devices.others.contains_key(&object) {
+                devices.others.insert(object, There::open(object, own)?);
+            }
+        }
+        Ok(devices)
+    }
+
+    /// `own` alone.
+    pub fn only(own: &Device) -> Self {
+        Self { own: own.clone(), others: BTreeMap::new() }
+    }
+
+    /// The one that the case runs on.
+    pub fn own(&self) -> &Device {
+        &self.own
+    }
+
+    /// The one of this `object`: the case's own if no other is open.
+    pub fn of(&self, object: DeviceObject) -> &Device {
+        self.others.get(&object).map_or(&self.own, |there| there)
+    }
+
+    /// Waits for all of them.
+    pub fn synchronize(&self) -> Result<()> {
+        self.own.synchronize()?;
+        self.others.values().try_for_each(|there| there.synchronize())
+    }
 }
 
 /// True if the other device of a call is another object of the case's own GPU. candle must accept its tensors, in the right order.
 pub fn is_own_gpu(case: &Case) -> bool {
-    matches!(Other::of(case), Again | OwnStream)
+    matches!(named(case), Some(Again | OwnStream))
 }
 
 /// The other device of a call on the GPU of this number, in Rust.
 pub fn in_rust(case: &Case, gpu: u8) -> String {
-    match Other::of(case) {
-        Host => "&Device::Cpu".to_string(),
-        Second => format!("&Device::new_cuda({})?", u32::from(gpu) + 1),
-        Again => format!("&Device::new_cuda({gpu})?"),
-        OwnStream => format!("&Device::new_cuda_with_stream({gpu})?"),
+    match named(case) {
+        None => "&Device::Cpu".to_string(),
+        Some(object) => format!("&{}", opened_in_rust(object, gpu)),
+    }
+}
+
+/// The expression that opens a device object beside the one of the GPU of this number, in Rust.
+pub fn opened_in_rust(object: DeviceObject, gpu: u8) -> String {
+    match object {
+        Own | Again => format!("Device::new_cuda({gpu})?"),
+        Second => format!("Device::new_cuda({})?", u32::from(gpu) + 1),
+        OwnStream => format!("Device::new_cuda_with_stream({gpu})?"),
     }
 }
 

@@ -58,7 +58,7 @@ pub fn call_halves(call: &Call, op: &Op) -> Result<Vec<Candle>> {
     for half in call.tensor("x")?.chunk(2, 0)? {
         let mut tensors = call.tensors.clone();
         tensors.insert("x", half);
-        outputs.extend(op.call(call.case, tensors, call.device)?);
+        outputs.extend(op.call(call.case, tensors, call.devices)?);
     }
     Ok(vec![Candle::cat(&outputs, 0)?])
 }

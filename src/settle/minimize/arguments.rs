@@ -1,7 +1,7 @@
 //! Passes over steps, inputs, params and views.
 
 use super::edit::with_input;
-use crate::case::{Backward, Case, Repeat};
+use crate::case::{Backward, Case, DeviceObject, PerStep, Repeat, Times};
 use crate::ops::find;
 use crate::tensor::{Value, View, viewed};
 
@@ -26,13 +26,42 @@ pub fn steps(case: &Case) -> Vec<Case> {
 pub fn threads(case: &Case) -> Vec<Case> {
     let with = |place: usize, thread: usize| {
         let mut case = case.clone();
-        case.threads[place] = thread;
-        case.trim_threads();
+        case.threads.set(place, thread);
         case
     };
-    let one = (0..case.threads.len()).flat_map(|place| (0..case.threads[place]).map(move |thread| (place, thread)));
-    let none = Case { threads: Vec::new(), ..case.clone() };
-    std::iter::once(none).chain(one.map(|(place, thread)| with(place, thread))).collect()
+    let threads = case.threads.values().iter().enumerate();
+    let one = threads.flat_map(|(place, &thread)| (0..thread).map(move |earlier| with(place, earlier)));
+    let none = Case { threads: PerStep::default(), ..case.clone() };
+    std::iter::once(none).chain(one).collect()
+}
+
+/// All steps on the case's own device object, or one of them there or on a simpler one.
+pub fn devices(case: &Case) -> Vec<Case> {
+    let with = |place: usize, device: DeviceObject| {
+        let mut case = case.clone();
+        case.devices.set(place, device);
+        case
+    };
+    let simpler = |device: DeviceObject| [DeviceObject::Own, DeviceObject::Again].into_iter().filter(move |it| *it < device);
+    let devices = case.devices.values().iter().enumerate();
+    let one = devices.flat_map(|(place, &device)| simpler(device).map(move |simpler| with(place, simpler)));
+    let none = Case { devices: PerStep::default(), ..case.clone() };
+    std::iter::once(none).chain(one).collect()
+}
+
+/// One step made once, or a round number of times.
+pub fn times(case: &Case) -> Vec<Case> {
+    let with = |place: usize, times: u32| {
+        let mut case = case.clone();
+        case.times.set(place, Times::new(times)?);
+        Some(case)
+    };
+    let rounds = [1, 10, 100, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000];
+    let times = case.times.values().iter().enumerate();
+    let fewer = times.flat_map(|(place, &times)| {
+        rounds.into_iter().filter(move |&round| round < times.get()).filter_map(move |round| with(place, round))
+    });
+    fewer.collect()
 }
 
 /// The call once, or as few times as are measured.
