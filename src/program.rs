@@ -13,7 +13,7 @@ mod test;
 mod test_file;
 mod torch;
 
-use crate::case::{Backward, Case};
+use crate::case::{Backward, Case, DeviceObject};
 use crate::device::Device;
 use crate::ops::sequence::{self, Step};
 use crate::ops::{Op, wants_other};
@@ -59,13 +59,14 @@ pub fn outputs(outcome: &Outcome) -> Vec<(DType, usize)> {
 pub fn call(op: &'static Op, case: &Case) -> String {
     let device = if wants_other(case) { Device::Cuda(0) } else { Device::Cpu };
     let steps = sequence::steps(case);
-    let calls = if steps.is_empty() { vec![Step { op, call: case.clone(), flowing: None, thread: 0 }] } else { steps };
-    let lines = |Step { op, call, thread, .. }: &Step| {
-        let mut lines = templates::rust_call(op, call, device).unwrap_or_else(|_| vec![op.covers.join(", ")]);
-        if *thread > 0 {
-            lines.insert(0, format!("// In thread {thread}:"));
-        }
-        lines.join("\n")
+    let calls = if steps.is_empty() { vec![Step::new(op, case.clone(), None)] } else { steps };
+    let lines = |Step { op, call, thread, device: object, times, .. }: &Step| {
+        let lines = templates::rust_call(op, call, device).unwrap_or_else(|_| vec![op.covers.join(", ")]);
+        let in_thread = (*thread > 0).then(|| format!("// In thread {thread}:"));
+        let on_object =
+            (*object != DeviceObject::Own).then(|| format!("// On another device object, {}:", object.word()));
+        let again = (times.get() > 1).then(|| format!("// {} times, each time on its own output:", times.get()));
+        [in_thread, on_object, again].into_iter().flatten().chain(lines).collect::<Vec<_>>().join("\n")
     };
     calls.iter().map(lines).collect::<Vec<_>>().join("\n")
 }

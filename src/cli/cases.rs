@@ -100,8 +100,9 @@ pub fn files(path: &Path, wanted: fn(&Path) -> bool) -> Result<Vec<PathBuf>, Usa
 fn parse(text: &str) -> Result<(Case, Option<Signature>), String> {
     let table: toml::Table = text.parse().map_err(|error: toml::de::Error| error.to_string())?;
     if let Some(whole) = ["violation", "case"].into_iter().find(|key| table.contains_key(*key))
-        && let Some(part) =
-            ["op", "steps", "threads", "devices", "times", "repeat", "backward", "params", "inputs"].into_iter().find(|key| table.contains_key(*key))
+        && let Some(part) = ["op", "steps", "threads", "devices", "times", "repeat", "backward", "params", "inputs"]
+            .into_iter()
+            .find(|key| table.contains_key(*key))
     {
         return Err(format!("a file with `{whole}` has its `{part}` under [case]; this one has `{part}` outside, too"));
     }

@@ -46,7 +46,9 @@ impl Op {
             return Err("sequence: `devices` has a word for each step, such as [\"own\", \"second\"]".to_string());
         }
         if has_more(case.times.values().len()) || case.times.at(0) != Times::default() {
-            return Err("sequence: `times` has a number for each step, and 1 for the first, such as [1, 1000]".to_string());
+            return Err(
+                "sequence: `times` has a number for each step, and 1 for the first, such as [1, 1000]".to_string()
+            );
         }
         let stray = |name: &&String| sequence::split(name).is_none_or(|(step, _)| step > case.steps.len());
         if let Some(name) = case.inputs.keys().chain(case.params.keys()).find(stray) {
@@ -61,7 +63,9 @@ impl Op {
             let checked = op.specs().check(call, index > 0);
             checked.map_err(|problem| place(format!("{} {problem}", op.name)))?;
             if call.devices.at(0) != DeviceObject::Own && !call.text("to").is_empty() {
-                return Err(place("`to` names a device beside the case's own; leave out `to` or `devices`".to_string()));
+                return Err(place(
+                    "`to` names a device beside the case's own; leave out `to` or `devices`".to_string(),
+                ));
             }
         }
         Ok(())

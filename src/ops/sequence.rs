@@ -89,6 +89,12 @@ pub struct Step {
 }
 
 impl Step {
+    /// A step that is made once, in thread 0 and on the device object of the case.
+    #[must_use]
+    pub fn new(op: &'static Op, call: Case, flowing: Option<&'static str>) -> Self {
+        Self { op, call, flowing, thread: 0, device: DeviceObject::default(), times: Times::default() }
+    }
+
     /// The call on this output of the step before.
     #[must_use]
     pub fn on(&self, output: Option<Tensor>) -> Case {
@@ -135,7 +141,8 @@ pub fn steps(case: &Case) -> Vec<Step> {
     let step = |(number, mut call): (usize, Case)| {
         let op = find(&call.op).filter(|op| op.name != SEQUENCE.name)?;
         let flowing = if number > 0 { Some(op.specs().flowing(&call).ok()?) } else { None };
-        let (thread, device, times) = (mem::take(&mut call.threads), mem::take(&mut call.devices), mem::take(&mut call.times));
+        let (thread, device, times) =
+            (mem::take(&mut call.threads), mem::take(&mut call.devices), mem::take(&mut call.times));
         Some(Step { op, call, flowing, thread: thread.at(0), device: device.at(0), times: times.at(0) })
     };
     case.calls().into_iter().enumerate().map(step).collect::<Option<_>>().unwrap_or_default()

@@ -118,7 +118,8 @@ impl Body {
             let first = body.lines.len();
             let start = body.call((op, call, whole_call), whole, &format!("{}.", number + 1))?;
             for place in first..body.lines.len() {
-                body.lines[place] = body.in_place(mem::take(&mut body.lines[place]));
+                let lines = mem::take(&mut body.lines[place]);
+                body.lines[place] = body.in_place(lines);
             }
             if let Some(name) = flowing.filter(|_| *times > Times::default()) {
                 body.again(start, name, *times);
@@ -172,7 +173,12 @@ impl Body {
 
     /// Adds `call` and its inputs, whose names in `whole` start with `prefix`. `whole_call` also has the input that flows into it.
     /// Returns the line at which the call begins, after its inputs.
-    fn call(&mut self, (op, call, whole_call): (&Op, &Case, &Case), whole: &Case, prefix: &str) -> Result<usize, String> {
+    fn call(
+        &mut self,
+        (op, call, whole_call): (&Op, &Case, &Case),
+        whole: &Case,
+        prefix: &str,
+    ) -> Result<usize, String> {
         let mut shared = BTreeMap::new();
         for buffer in call.shared() {
             let (owner, _, _) = &buffer.parts[0];

@@ -91,6 +91,16 @@ def second_derivative(function, x):
     return torch.autograd.grad(first.sum(), x)[0]
 
 
+def deep_graph():
+    x = ones(1).requires_grad_()
+    y = x
+    for _ in range(100_000):
+        y = y * 1.0
+    y.backward()
+    del y
+    return same(x.grad, [1.0])
+
+
 def gelu_gradients_have_all_digits():
     def tanh_form(x):
         c = math.sqrt(2 / math.pi)
@@ -139,6 +149,7 @@ CLAIMS = {
         attention(ones(1, 1, 1, 2), ones(1, 1, 3, 2), torch.arange(6.0).view(1, 1, 3, 2), is_causal=True), [[[[0, 1]]]]
     ),
     "a-conversion-from-f8e4m3-to-f64-does-not-end": lambda: same(half(1.5).to(torch.float8_e4m3fn).double(), [1.5]),
+    "a-graph-of-many-steps-overflows-the-stack": deep_graph,
     "a-division-of-integers-by-0-panics-on-the-cpu": lambda: fails(lambda: tensor([1]) // tensor([0]))
     and same(tensor([1, 0]) / tensor([0, 0]), [INF, NAN]),
     "a-gradient-of-0-is-left-out": lambda: all(

@@ -306,7 +306,7 @@ impl Definition {
             contract: Box::leak(Box::new(|case: &Case| self.contract(case))),
             call: Box::leak(Box::new(|args: &Call| {
                 let (case, tensors) = (&self.with_sizes(args.case), args.tensors.clone());
-                call(&Call { case, tensors, device: args.device })
+                call(&Call { case, tensors, ..*args })
             })),
             source,
             torch: "",

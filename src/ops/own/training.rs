@@ -18,7 +18,7 @@ impl Descent {
     /// Lowers `loss` by steps against the gradients of `parameters`. Returns the loss of each step, then for each step and parameter
     /// 1 if there was a gradient, then each parameter as it was before each step.
     pub(super) fn run(self, args: &Call, parameters: &[&'static str], loss: &Function) -> Result<Vec<Tensor>> {
-        let mut call = Call { case: args.case, tensors: args.tensors.clone(), device: args.device };
+        let mut call = Call { tensors: args.tensors.clone(), ..*args };
         let (mut losses, mut has_gradient) = (Vec::new(), Vec::new());
         let mut paths: Vec<Vec<Tensor>> = vec![Vec::new(); parameters.len()];
         for _ in 0..self.steps {

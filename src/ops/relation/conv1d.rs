@@ -22,7 +22,7 @@ pub static CONV1D_SCALED: Op = Op {
         let call = accepted(call, &contiguous_contract(call.case, &CONV1D))?;
         let mut tensors = call.tensors.clone();
         tensors.insert("x", (call.tensor("x")? * 2.0)?);
-        CONV1D.call(call.case, tensors, call.device)
+        CONV1D.call(call.case, tensors, call.devices)
     },
     source: r#"
         let x = (&x * 2.0)?;

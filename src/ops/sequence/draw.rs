@@ -3,7 +3,7 @@
 use std::iter;
 
 use super::{Chain, Placed, Step};
-use crate::case::{Backward, Case, DeviceObject, OTHER_THREADS, Times};
+use crate::case::{Backward, Case, DeviceObject, OTHER_THREADS};
 use crate::generate::Draw;
 use crate::ops::state::synchronize::SYNCHRONIZE;
 use crate::ops::state::threads::THREADS;
@@ -61,7 +61,9 @@ pub fn generate(draw: &mut Draw) -> arbitrary::Result<Case> {
             let Some(old) = flowing.and_then(|name| call.inputs.remove(name)) else { continue };
             fit(&mut call, &old, *dtype, shape);
         }
-        let Some(placed) = chain.next(&Step { op, call: call.clone(), flowing, thread: 0, device: DeviceObject::Own, times: Times::default() }) else { continue };
+        let Some(placed) = chain.next(&Step::new(op, call.clone(), flowing)) else {
+            continue;
+        };
         let Contract::Accepts { outputs, refusal: None } = &placed.contract else { continue };
         let Some((dtype, shape)) = outputs.first() else { continue };
         // Few ops take a scalar, so a scalar is the last output.
@@ -99,8 +101,7 @@ fn spread_out(draw: &mut Draw, calls: Vec<Case>) -> arbitrary::Result<Vec<Case>>
         if on_devices && call.text("to").is_empty() {
             call.devices.set(0, *draw.choose(&DeviceObject::ALL)?);
         }
-        let wait =
-            Case { threads: call.threads.clone(), devices: call.devices.clone(), ..Case::new(SYNCHRONIZE.name) };
+        let wait = Case { threads: call.threads.clone(), devices: call.devices.clone(), ..Case::new(SYNCHRONIZE.name) };
         placed.extend(iter::once(call).chain(waits.then_some(wait)));
     }
     Ok(placed)

@@ -26,8 +26,9 @@ fn named(case: &Case) -> Option<DeviceObject> {
 
 /// True if a case, or one of its steps, names this device object or is made on it.
 fn names(case: &Case, object: DeviceObject) -> bool {
-    let is_named =
-        |(name, param): (&String, &Param)| name.rsplit('.').next() == Some("to") && *param == Param::from(object.word());
+    let is_named = |(name, param): (&String, &Param)| {
+        name.rsplit('.').next() == Some("to") && *param == Param::from(object.word())
+    };
     case.devices.values().contains(&object) || case.params.iter().any(is_named)
 }
 

@@ -42,7 +42,8 @@ pub fn devices(case: &Case) -> Vec<Case> {
         case.devices.set(place, device);
         case
     };
-    let simpler = |device: DeviceObject| [DeviceObject::Own, DeviceObject::Again].into_iter().filter(move |it| *it < device);
+    let simpler =
+        |device: DeviceObject| [DeviceObject::Own, DeviceObject::Again].into_iter().filter(move |it| *it < device);
     let devices = case.devices.values().iter().enumerate();
     let one = devices.flat_map(|(place, &device)| simpler(device).map(move |simpler| with(place, simpler)));
     let none = Case { devices: PerStep::default(), ..case.clone() };
