@@ -1,5 +1,7 @@
 //! Links to the places of a cause in candle's repository, at the commit that the release was made from.
 
+use std::collections::BTreeSet;
+
 use serde::Deserialize;
 
 use super::fixed;
@@ -26,7 +28,7 @@ pub fn places(cause: &RootCause) -> Vec<String> {
 }
 
 /// The link to the lines of `place` that the fix replaces. It goes to the whole function where there is no fix, or where that only adds
-/// lines: the code beside them is not wrong. A place without a function is a file or a folder.
+/// lines or changes imports: the code beside them is not wrong. A place without a function is a file or a folder.
 fn link(cause: &RootCause, place: &str) -> Option<String> {
     let (file, function) = place.split_once(' ').map_or((place, None), |(file, function)| (file, Some(function)));
     let packed = std::fs::read(released(file.split('/').next()?).ok()?.join(".cargo_vcs_info.json")).ok()?;
@@ -37,19 +39,21 @@ fn link(cause: &RootCause, place: &str) -> Option<String> {
         return Some(format!("[`{file}`]({REPOSITORY}/{kind}/{sha1}/{file})"));
     };
     let text = fixed::source(file).ok()?;
-    let edits = cause.fix.iter().flat_map(|fix| &fix.edit);
-    let its = edits.filter(|edit| edit.file == file && edit.function.as_deref() == Some(function));
-    let code: Vec<&str> = text.lines().collect();
+    let code = code(&text);
     let replaced = |edit: &Edit| {
-        let first = fixed::places(file, &text, Some(function), edit.lines, &edit.hash).first()?.start;
+        let first = fixed::places(file, &text, edit.function.as_deref(), edit.lines, &edit.hash).first()?.start;
         let its = (0..edit.lines).filter(|&line| edit.replaces(line)).map(|line| first + line);
-        Some(its.filter(|&line| is_code(code[line])).collect::<Vec<_>>())
+        Some(its.filter(|&line| code[line]).map(|line| line + 1).collect::<Vec<_>>())
     };
-    let changed: Vec<usize> = its.filter_map(replaced).flatten().collect();
-    let lines = match (changed.iter().min(), changed.iter().max()) {
-        (Some(first), Some(last)) => (first + 1, last + 1),
-        _ => whole(file, &text, function)?,
+    let edits = cause.fix.iter().flat_map(|fix| &fix.edit).filter(|edit| edit.file == file);
+    let changed: BTreeSet<usize> = edits.filter_map(replaced).flatten().collect();
+    // Of several functions of this name, the first that changes: the lines between them belong to others.
+    let of_name = |(first, last, own): &(usize, usize, String)| {
+        let mut its = changed.range(*first..=*last).filter(|_| own == function);
+        let first = *its.next()?;
+        Some((first, *its.next_back().unwrap_or(&first)))
     };
+    let lines = functions_of(file, &text).iter().find_map(of_name).or_else(|| whole(file, &text, function))?;
     let lines = match lines {
         (first, last) if first == last => format!("L{first}"),
         (first, last) => format!("L{first}-L{last}"),
@@ -75,7 +79,15 @@ fn whole(file: &str, text: &str, name: &str) -> Option<(usize, usize)> {
     Some((first + 1, first + more + 1))
 }
 
-/// True for a line that is neither a comment nor only brackets.
-fn is_code(line: &str) -> bool {
-    line.contains(char::is_alphanumeric) && !line.trim_start().starts_with("//")
+/// For each line, true if it is neither a comment, nor of an import, nor only brackets.
+fn code(text: &str) -> Vec<bool> {
+    let mut is_import = false;
+    let line = |line: &str| {
+        let line = line.trim();
+        is_import |= ["use ", "pub use "].iter().any(|word| line.starts_with(word));
+        let is_code = !is_import && line.contains(char::is_alphanumeric) && !line.starts_with("//");
+        is_import &= !line.ends_with(';');
+        is_code
+    };
+    text.lines().map(line).collect()
 }
