@@ -2,6 +2,7 @@
 
 mod cuda_error;
 mod device_reports;
+mod does;
 mod effort;
 mod place;
 mod unchecked;
@@ -201,11 +202,8 @@ impl Outcome {
                 format!("panic in {} at {}: {}", panic.phase.name(), panic.place, first_line(&panic.message))
             }
             Self::Faulted(fault) => {
-                let Fault { phase, kind, place, message } = fault;
-                // An assertion's own line begins with its place.
-                let message = first_line(message);
-                let message = message.strip_prefix(&format!("{place}: ")).unwrap_or(message);
-                format!("{kind} in {} at {place}: {message}", phase.name())
+                let Fault { phase, kind, place, .. } = fault;
+                format!("{kind} in {} at {place}: {}", phase.name(), message_of(fault))
             }
             Self::Died(death) => format!("died in {} of {}", death.phase.name(), signal_name(death.signal)),
             Self::StackOverflow(phase) => format!("stack overflow in {}", phase.name()),
@@ -263,6 +261,12 @@ pub fn signal_name(signal: i32) -> String {
         _ => return format!("signal {signal}"),
     };
     name.to_string()
+}
+
+/// The first line of the device's message, without the place that an assertion's own line begins with.
+fn message_of(fault: &Fault) -> &str {
+    let message = first_line(&fault.message);
+    message.strip_prefix(&format!("{}: ", fault.place)).unwrap_or(message)
 }
 
 fn first_line(text: &str) -> &str {

@@ -9,8 +9,13 @@ const LONG: usize = 90;
 
 /// `outcome` with functions as their authors wrote them and without C++ signatures; a long one in a line for each part.
 pub fn plain(outcome: &Outcome) -> String {
-    let summary = demangled(&without_signature(&outcome.summary()));
+    let summary = readable(&outcome.summary());
     if summary.len() > LONG { summary.replace("; ", "\n          ") } else { summary }
+}
+
+/// `text` with functions as their authors wrote them and without C++ signatures.
+pub fn readable(text: &str) -> String {
+    demangled(&without_signature(text))
 }
 
 /// An assert's text without the signature of the kernel between the line of its source and the block: the kernel is named behind it,

@@ -15,6 +15,7 @@ use crate::run::crate_path;
 use crate::store::{Finding, Unchecked};
 use crate::tensor::View;
 
+use super::device_line::readable;
 use super::expected::{expected, values_expected};
 use super::reason::reason;
 use super::sources::{about_pytorch, sources};
@@ -25,6 +26,9 @@ use text::{fenced, folded, inline, unwrapped};
 
 /// The most lines that a report shows of what a program prints.
 const PRINTED: usize = 16;
+
+/// What a reader must know of a result of the simulated device.
+const SIMULATED: &str = "\n\"CUDA, simulated\" was not a GPU: it executes the PTX of candle's own kernels on the CPU and checks every access.\n";
 
 /// The contents of a report.
 #[derive(Debug)]
@@ -106,17 +110,18 @@ impl<'a> Report<'a> {
             None => self.summary(),
         };
         let mut text = format!("{lead}\n\n## To reproduce\n\n{}", self.reproduction());
-        if let Ok(torch) = torch(self.evidence.op, &self.finding.case) {
-            text += &folded("The same call in PyTorch, for comparison", "python", &torch);
-        }
         // The program printed the result of a single device.
         let is_shown = self.program.is_ok() && self.shown().count() == 1;
         if !is_shown {
             text += &self.results();
         }
+        if self.shown().any(|seen| matches!(seen.device, Device::Sim(_))) {
+            text += SIMULATED;
+        }
         if self.shown().any(|seen| shows_outside_of_a_view(&self.finding.case, &seen.outcome)) {
             let _ = writeln!(text, "\n{:?} comes from {OUTSIDE}.", View::POISON);
         }
+        text += &self.in_pytorch();
         text += &format!("\n## What should happen\n\n{}\n", self.expectation());
         text += &self.cause.map_or_else(String::new, Why::fix);
         text += &self.test();
@@ -177,6 +182,17 @@ impl<'a> Report<'a> {
         folded(&title, "rust", &pasted(&test, self.source))
     }
 
+    /// The same call in PyTorch and its answer, folded; nothing where no answer is known.
+    fn in_pytorch(&self) -> String {
+        let said = self.cause.and_then(|why| why.cause.pytorch.as_ref());
+        let (Some(said), Ok(script)) = (said, torch(self.evidence.op, &self.finding.case)) else {
+            return String::new();
+        };
+        let said = format!("PyTorch: {}", unwrapped(said)).replace(". ", ".\n");
+        let answer: String = said.lines().map(|line| format!("# {line}\n")).collect();
+        folded("The same call in PyTorch, for comparison", "python", &format!("{script}\n{answer}"))
+    }
+
     /// The right behaviour, and on whose word.
     fn expectation(&self) -> String {
         let Self { evidence, finding, .. } = self;
@@ -212,21 +228,17 @@ impl<'a> Report<'a> {
         let finding = self.finding;
         let mut text = "\n## What happens\n\n| device | result |\n|---|---|\n".to_string();
         for seen in self.shown() {
-            let _ = writeln!(text, "| {} | {} |", device(seen.device), inline(&seen.outcome.summary()));
-            if let Some(contiguous) = &seen.contiguous {
-                let _ = writeln!(
-                    text,
-                    "| {}, contiguous inputs | {} |",
-                    device(seen.device),
-                    inline(&contiguous.summary())
-                );
-            }
+            let on = device(seen.device);
+            let mut row = |call: &str, outcome: &Outcome| {
+                let _ = writeln!(text, "| {on}{call} | {} |", inline(&readable(&outcome.does())));
+            };
+            row("", &seen.outcome);
+            seen.contiguous.iter().for_each(|contiguous| row(", contiguous inputs", contiguous));
             if let (Some(sibling), Some((other, _))) = (&seen.sibling, crate::ops::sibling(&finding.case)) {
-                let _ = writeln!(text, "| {}, {} | {} |", device(seen.device), other.name, inline(&sibling.summary()));
+                row(&format!(", {}", other.name), sibling);
             }
             for (sample, alone) in own::samples(&finding.case).iter().zip(&seen.samples) {
-                let (device, alone) = (device(seen.device), inline(&alone.summary()));
-                let _ = writeln!(text, "| {device}, sample {} alone | {alone} |", sample.place);
+                row(&format!(", sample {} alone", sample.place), alone);
             }
         }
         text
@@ -311,10 +323,6 @@ impl<'a> Report<'a> {
         if own::brought().is_none() {
             let is_shared = self.cause.is_some_and(|why| why.cause.is_in_shared_code());
             text += if is_shared { "- Metal: not tried; it runs the same code\n" } else { "- Metal: not tried\n" };
-        }
-        if self.shown().any(|seen| matches!(seen.device, Device::Sim(_))) {
-            text += "- \"CUDA, simulated\" executes the PTX of candle's own kernels on the CPU and checks every access; this was \
-                     not run on a GPU\n";
         }
         text + "- found with snuffer\n"
     }

@@ -37,15 +37,16 @@ pub fn theme(theme: &Theme, parts: &[Part], source: Source) -> String {
         let _ = writeln!(text, "| {number} | {} |", cells.map(|cell| inline(&cell)).join(" | "));
     }
     text += &changes(parts);
+    if parts.iter().any(|part| part.cause.on().contains(&"cuda")) {
+        text += "\nCUDA was not a GPU, unless a GPU is named: a simulated device executed the PTX of candle's own kernels on the CPU.\n";
+    }
     let mut files = Files { source, texts: BTreeMap::new() };
     for (number, part) in (1..).zip(parts) {
         text += &section(number, part, &mut files);
     }
     text += &format!("\n## Environment\n\n- candle {CANDLE}\n");
-    if parts.iter().any(|part| part.cause.on().contains(&"cuda")) {
-        text += "- CUDA is a simulated device that executes the PTX of candle's own kernels on the CPU, unless a GPU is named\n";
-    }
-    text + "- Metal: not tried, and neither are the tests for it that `test_device!` makes\n- found with snuffer\n"
+    text += "- Metal: not tried, and neither are the tests for it that `test_device!` makes\n";
+    text + "- found with snuffer\n"
 }
 
 /// candle's own files of tests, to which tests are added one after the other.

@@ -79,7 +79,7 @@ pub fn unchecked(op: &'static Op, case: &Case, violation: &Violation, spec: &Wor
     let observations = [Observation { contiguous, sibling, ..answer.on(device) }];
     let verdict = judge(&Evidence::new(op, case, &observations));
     let same = with(&violation.signature(op.name).on_one_device(), verdict.violations()).is_some();
-    Ok(if same { Unchecked::Same } else { Unchecked::Other(observations[0].outcome.summary()) })
+    Ok(if same { Unchecked::Same } else { Unchecked::Other(observations[0].outcome.does()) })
 }
 
 /// The violation with this signature.
