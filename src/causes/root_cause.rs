@@ -212,6 +212,12 @@ impl RootCause {
             && !self.at.iter().any(|place| ["cpu", "cuda", "kernels"].iter().any(|own| place.contains(own)))
     }
 
+    /// True if it may be on Metal, which nobody tried, and its fix does not change that.
+    pub fn leaves_metal(&self) -> bool {
+        let changes_metal = self.fix.iter().flat_map(|fix| &fix.edit).any(|edit| edit.file.contains("metal"));
+        !changes_metal && !self.is_in_shared_code()
+    }
+
     /// PyTorch's behaviour, unless the expectation tells it.
     pub fn pytorch_besides(&self) -> Option<&str> {
         let is_told = self.expected.as_ref().is_some_and(|expected| expected.contains("PyTorch"));

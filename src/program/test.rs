@@ -80,6 +80,15 @@ impl Test {
         Self { package: "candle-nn", file: file("candle-nn"), name, imports, function, is_of_any_device }
     }
 
+    /// It, skipped on Metal as in candle's own tests.
+    #[must_use]
+    pub fn without_metal(self) -> Self {
+        const SKIP: &str = "// Metal was not tried.\n    if device.is_metal() {\n        return Ok(());\n    }\n    ";
+        const BEGIN: &str = "(device: &Device) -> Result<()> {\n    ";
+        // A test of one device is none of Metal.
+        Self { function: self.function.replacen(BEGIN, &format!("{BEGIN}{SKIP}"), 1), ..self }
+    }
+
     /// The call of its function with an expression of a device.
     pub fn call(&self, device: &str) -> String {
         if self.is_of_any_device { format!("{}(&{device})", self.name) } else { format!("{}()", self.name) }

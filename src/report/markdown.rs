@@ -178,6 +178,8 @@ impl<'a> Report<'a> {
         let Some(test) = seen.filter(|_| passes_once_fixed).and_then(test) else {
             return String::new();
         };
+        let leaves_metal = self.cause.is_some_and(|why| why.cause.leaves_metal());
+        let test = if leaves_metal { test.without_metal() } else { test };
         let title = format!("A test for the end of {}, which fails until this is fixed", test.file);
         folded(&title, "rust", &pasted(&test, self.source))
     }
@@ -321,8 +323,12 @@ impl<'a> Report<'a> {
             text += &format!("- in a release build: {}\n", reproduction.unchecked);
         }
         if own::brought().is_none() {
-            let is_shared = self.cause.is_some_and(|why| why.cause.is_in_shared_code());
-            text += if is_shared { "- Metal: not tried; it runs the same code\n" } else { "- Metal: not tried\n" };
+            let more = match self.cause {
+                Some(why) if why.cause.is_in_shared_code() => "; it runs the same code",
+                Some(why) if why.change.is_some() && why.cause.leaves_metal() => "; the change leaves it as it is",
+                _ => "",
+            };
+            text += &format!("- Metal: not tried{more}\n");
         }
         text + "- found with snuffer\n"
     }

@@ -45,7 +45,7 @@ pub fn theme(theme: &Theme, parts: &[Part], source: Source) -> String {
         text += &section(number, part, &mut files);
     }
     text += &format!("\n## Environment\n\n- candle {CANDLE}\n");
-    text += "- Metal: not tried, and neither are the tests for it that `test_device!` makes\n";
+    text += "- Metal: not tried; a test skips it unless all devices share the code, or the change is also for Metal\n";
     text + "- found with snuffer\n"
 }
 
