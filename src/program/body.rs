@@ -29,7 +29,7 @@ pub struct Body {
     /// The input of that step that flows into it.
     flowing: Option<&'static str>,
     /// The promised output of the last call, if it is one tensor.
-    output: Option<(DType, Vec<usize>)>,
+    pub output: Option<(DType, Vec<usize>)>,
 }
 
 /// What the lines of a call bind.

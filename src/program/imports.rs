@@ -6,8 +6,9 @@ use std::fmt;
 /// The items of candle-core that only some programs need.
 const ITEMS: [&str; 7] = ["DType", "IndexOp", "Module", "ModuleT", "Var", "D", "test_utils"];
 
-/// Traits of candle-nn, each with the text that needs it.
-const TRAITS: [(&str, &str); 3] = [("Optimizer", "optimizer."), ("RNN", "LSTM"), ("RNN", "GRU")];
+/// Items of candle-nn, each with the text that needs it: traits, and a type that calls name without its path.
+const ITEMS_OF_NN: [(&str, &str); 4] =
+    [("Optimizer", "optimizer."), ("RNN", "LSTM"), ("RNN", "GRU"), ("attention::AttnMask", "AttnMask::")];
 
 /// Items by the crate that has them. They are displayed as `use` lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,9 +19,9 @@ impl Imports {
     pub fn of(body: &str, also: &[&'static str]) -> Self {
         let mut core = also.to_vec();
         core.extend(ITEMS.into_iter().filter(|name| needs(body, name)));
-        let traits: BTreeSet<_> =
-            TRAITS.into_iter().filter(|(_, user)| body.contains(user)).map(|(name, _)| name).collect();
-        Self(BTreeMap::from([("candle_core", core), ("candle_nn", traits.into_iter().collect())]))
+        let nn: BTreeSet<_> =
+            ITEMS_OF_NN.into_iter().filter(|(_, user)| body.contains(user)).map(|(name, _)| name).collect();
+        Self(BTreeMap::from([("candle_core", core), ("candle_nn", nn.into_iter().collect())]))
     }
 
     /// With candle-core by the name that it has in candle-nn's own tests.
@@ -39,7 +40,8 @@ impl Imports {
     #[must_use]
     pub fn beside(&self, source: &str) -> Self {
         let there: BTreeSet<&str> = imports_of(source).flat_map(bound).collect();
-        let lacking = |names: &Vec<&'static str>| names.iter().copied().filter(|name| !there.contains(name)).collect();
+        let is_there = |name: &str| there.contains(name.rsplit("::").next().unwrap_or(name));
+        let lacking = |names: &Vec<&'static str>| names.iter().copied().filter(|name| !is_there(name)).collect();
         Self(self.0.iter().map(|(krate, names)| (*krate, lacking(names))).collect())
     }
 }

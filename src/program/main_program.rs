@@ -39,6 +39,11 @@ impl Main {
             None => format!("println!(\"{{{name}}}\");"),
         };
         if self.0.bound != Bound::Several {
+            let promised = self.0.output.as_ref().map(|(dtype, _)| *dtype);
+            if outputs.first().is_some_and(|(dtype, _)| promised.is_some_and(|promised| promised != *dtype)) {
+                // Another dtype may have the same numbers.
+                self.push("println!(\"{:?}\", output.dtype());");
+            }
             return self.push(shown("output", outputs.first()));
         }
         match outputs.first().filter(|first| outputs.iter().all(|other| other == *first)) {

@@ -205,12 +205,16 @@ impl Promised {
         self.0.lines.push(line.into());
     }
 
-    /// Binds the `Result` of the call to `called`.
+    /// Binds the `Result` of the call to `called`. A closure has only the lines from the first on that may fail.
     fn bind_result(&mut self) {
         let lines = self.0.lines.split_off(self.0.first_call);
-        if let [line] = lines.as_slice()
-            && let Some(call) = line.strip_prefix("let output = ").and_then(|line| line.strip_suffix("?;"))
-            && !call.contains('?')
+        let cannot_fail =
+            |line: &&String| line.ends_with(';') && !line.contains('?') && !line.starts_with("let output");
+        let (before, lines) = lines.split_at(lines.iter().take_while(cannot_fail).count());
+        self.0.lines.extend_from_slice(before);
+        let text = lines.join("\n");
+        if let Some(call) = text.strip_prefix("let output = ").and_then(|text| text.strip_suffix("?;"))
+            && !call.contains(['?', ';'])
         {
             return self.push(format!("let called = {call};"));
         }

@@ -69,14 +69,13 @@ pub static FLASH_ATTN: Op = Op {
             {{ tensors }}, {{ bias_or_mask }}, {{ scale }}, {{ more }},
         )?
         {% else %}
+        {% set attn_mask = "AttnMask::None" %}
         {% if causal %}
-        let mask = candle_nn::attention::AttnMask::causal_with_offset({{ kv_offset }});
+        {% set attn_mask = "AttnMask::causal_with_offset(" ~ kv_offset ~ ")" %}
         {% elif inputs.mask %}
-        let mask = candle_nn::attention::AttnMask::Mask(mask{{ to_host }});
-        {% else %}
-        let mask = candle_nn::attention::AttnMask::None;
+        {% set attn_mask = "AttnMask::Mask(mask" ~ to_host ~ ")" %}
         {% endif %}
-        candle_nn::attention::flash_attn::<{{ T }}>({{ tensors }}, {{ scale }}, mask, {{ more }})?
+        candle_nn::attention::flash_attn::<{{ T }}>({{ tensors }}, {{ scale }}, {{ attn_mask }}, {{ more }})?
         {% endif %}
     "#,
     torch: r#"

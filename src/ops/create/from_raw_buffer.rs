@@ -68,13 +68,15 @@ pub static FROM_RAW_BUFFER: Op = Op {
     },
     call: &|call| Ok(vec![Tensor::new(stored(&made(call)?)?, call.device)?]),
     source: r#"
-        let bytes = bytes{{ to_host }}.flatten_all()?.to_vec1::<u8>()?;
+        {% set flat = "" if inputs.bytes.shape|length == 1 else ".flatten_all()?" %}
+        let bytes = bytes{{ to_host }}{{ flat }}.to_vec1::<u8>()?;
         {% include "unaligned" %}
-        let made = Tensor::from_raw_buffer(&bytes, DType::{{ dtype|upper }}, &{{ sizes }}, &device)?;
+        {% set name = "source" if then == "set" else "made" %}
+        let {{ name }} = Tensor::from_raw_buffer(&bytes, DType::{{ dtype|upper }}, &{{ sizes }}, &device)?;
         {% if then == "set" %}
-        let zeros = Tensor::from_raw_buffer(&vec![0; bytes.len()], DType::{{ dtype|upper }}, &{{ sizes }}, &device)?;
-        zeros.slice_set(&made, 0, 0)?;
-        let made = zeros;
+        let zeros = vec![0; bytes.len()];
+        let made = Tensor::from_raw_buffer(&zeros, DType::{{ dtype|upper }}, &{{ sizes }}, &device)?;
+        made.slice_set(&source, 0, 0)?;
         {% elif then == "save" %}
         let path = std::env::temp_dir().join(format!("bytes-{}", std::process::id()));
         made.save_safetensors("made", &path)?;
