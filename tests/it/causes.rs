@@ -34,6 +34,18 @@ fn causes_have_short_names_and_belong_to_the_build() {
 }
 
 #[test]
+fn no_text_of_a_cause_names_another_which_only_this_suite_knows() {
+    let causes = causes();
+    for RootCause { name, explanation, about_fix, expected, pytorch, workaround, note, .. } in &causes {
+        let more = [about_fix, expected, pytorch, workaround, note].into_iter().flatten();
+        for text in std::iter::once(explanation).chain(more) {
+            let named = causes.iter().find(|other| text.contains(&other.name)).map(|other| &other.name);
+            assert_eq!(named, None, "{name}: an issue on candle does not explain that name");
+        }
+    }
+}
+
+#[test]
 fn each_place_of_a_cause_is_linked_to_its_lines() {
     let mut missing = Vec::new();
     for cause in causes() {
