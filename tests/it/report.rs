@@ -86,8 +86,11 @@ fn a_report_is_an_issue_that_can_be_filed() {
 #[test]
 fn the_examples_contain_the_test_and_the_script_of_their_cases() {
     let mut executor = Executor::start(&[Device::Cpu], &WorkerSpec::default()).expect("a worker starts");
+    let known = KnownFailures::new(regressions()).expect("causes");
     let mut missing = Vec::new();
     for (name, regression) in regressions() {
+        let cause = Sighting::kept(&regression).and_then(|failure| known.cause_of(&failure));
+        let leaves_metal = cause.is_some_and(RootCause::leaves_metal);
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/examples").join(&name);
         let Ok(text) = std::fs::read_to_string(folder.join("report.md")) else { continue };
         // The kept case, with natural sizes.
@@ -102,8 +105,9 @@ fn the_examples_contain_the_test_and_the_script_of_their_cases() {
             seen.outcome = Outcome::Faulted(Fault { phase: Phase::Forward, kind, place, message });
         }
         let evidence = Evidence::new(op, case, std::slice::from_ref(&seen));
-        for part in [test(&evidence, &seen, signature.oracle).map(|test| test.text()), torch(op, case)] {
-            let part = part.expect(&name);
+        let test = test(&evidence, &seen, signature.oracle).expect(&name);
+        let test = if leaves_metal { test.without_metal() } else { test };
+        for part in [test.text(), torch(op, case).expect(&name)] {
             // The file that a test belongs to has some of its imports.
             let part = part.split_inclusive('\n').filter(|line| !line.starts_with("use ")).collect::<String>();
             if !text.contains(part.trim_start()) {
@@ -112,6 +116,40 @@ fn the_examples_contain_the_test_and_the_script_of_their_cases() {
         }
     }
     assert!(missing.is_empty(), "docs/examples lack\n{}", missing.join("\n"));
+}
+
+#[test]
+fn a_result_reads_as_an_engineer_says_it() {
+    let tensor = |dtype, shape: &[usize], values: &[f64]| {
+        Tensor::new(dtype, shape.to_vec(), values.iter().map(|value| Value::of(dtype, *value)).collect())
+    };
+    let ok = |outputs| Outcome::Returned(Returned { outputs, ..Returned::default() });
+    let (place, message) = (Place::line("candle-core/src/conv.rs", 43), "overflow\nand more".to_string());
+    let panic = |phase| Outcome::Panicked(Panic { phase, place: place.clone(), message: message.clone() });
+    for (outcome, said) in [
+        (ok(vec![tensor(DType::U32, &[1], &[3.0])]), "returns Ok([3], u32)"),
+        (ok(vec![tensor(DType::F32, &[], &[0.1])]), "returns Ok(0.1, f32)"),
+        (ok(vec![tensor(DType::F32, &[2, 1], &[0.5, 1.0])]), "returns Ok([0.5, 1.0], shape [2, 1], f32)"),
+        (
+            ok(vec![tensor(DType::U8, &[9], &[0.0; 9]), tensor(DType::U8, &[0], &[])]),
+            "returns Ok(([0, 0, 0, 0, 0, 0, 0, 0, …], shape [9], u8), ([], u8))",
+        ),
+        (panic(Phase::Forward), "panics at candle-core/src/conv.rs:43: overflow"),
+        (panic(Phase::Backward), "panics in `backward` at candle-core/src/conv.rs:43: overflow"),
+        (Outcome::TimedOut(Phase::Forward), "does not return"),
+    ] {
+        assert_eq!(outcome.does(), said);
+    }
+}
+
+#[test]
+fn a_test_skips_metal_where_a_fix_leaves_it_as_it_is() {
+    let (case, seen) = (labels_out_of_range(), [Observation::new(Device::Cpu, returned(0.0))]);
+    let evidence = Evidence::new(ops::find(&case.op).expect("an op"), &case, &seen);
+    let test = test(&evidence, &seen[0], OracleName::Contract).expect("a test");
+    assert!(!test.text().contains("is_metal"), "{}", test.text());
+    let skips = test.without_metal().text();
+    assert!(skips.contains("-> Result<()> {\n    // Metal was not tried.\n    if device.is_metal() {\n"), "{skips}");
 }
 
 #[test]
