@@ -205,18 +205,26 @@ impl Promised {
         self.0.lines.push(line.into());
     }
 
-    /// Binds the `Result` of the call to `called`. A closure has only the lines from the first on that may fail.
-    fn bind_result(&mut self) {
-        let lines = self.0.lines.split_off(self.0.first_call);
+    /// Binds the `Result` of the call by `binding`. A closure has only the statements from the first on that may fail.
+    fn bind_result(&mut self, binding: &str) {
+        let mut statements: Vec<String> = Vec::new();
+        for line in self.0.lines.split_off(self.0.first_call) {
+            match statements.last_mut() {
+                Some(last) if line.starts_with([' ', ')', ']', '}']) => *last += &format!("\n{line}"),
+                _ => statements.push(line),
+            }
+        }
         let cannot_fail =
-            |line: &&String| line.ends_with(';') && !line.contains('?') && !line.starts_with("let output");
-        let (before, lines) = lines.split_at(lines.iter().take_while(cannot_fail).count());
-        self.0.lines.extend_from_slice(before);
-        let text = lines.join("\n");
-        if let Some(call) = text.strip_prefix("let output = ").and_then(|text| text.strip_suffix("?;"))
+            |text: &&String| text.ends_with(';') && !text.contains('?') && !text.starts_with("let output");
+        let plain = statements.iter().take_while(cannot_fail).count();
+        let rest = statements.split_off(plain);
+        self.0.lines.extend(statements);
+        if let [only] = rest.as_slice()
+            && let Some((_, call)) = only.strip_suffix("?;").and_then(|only| only.split_once(" = "))
+            && ["let output = ", "let outputs = "].iter().any(|start| only.starts_with(start))
             && !call.contains(['?', ';'])
         {
-            return self.push(format!("let called = {call};"));
+            return self.push(format!("{binding} = {call};"));
         }
         let bound = match self.0.bound {
             Bound::Nothing => "()",
@@ -224,9 +232,8 @@ impl Promised {
             Bound::Several => "outputs",
         };
         self.push("let call = || -> Result<_> {");
-        let lines = lines.iter().flat_map(|lines| lines.lines()).map(|line| format!("    {line}"));
-        self.0.lines.extend(lines);
-        self.push(format!("    Ok({bound})\n}};\nlet called = call();"));
+        self.0.lines.extend(rest.iter().flat_map(|lines| lines.lines()).map(|line| format!("    {line}")));
+        self.push(format!("    Ok({bound})\n}};\n{binding} = call();"));
     }
 
     /// Waits for the device, which reports errors late.
@@ -237,7 +244,7 @@ impl Promised {
     }
 
     fn refuses(&mut self, rule: &Rule) -> String {
-        self.bind_result();
+        self.bind_result("let called");
         self.push(format!("assert!(called.is_err(), \"{rule}\");"));
         self.synchronize();
         let words = rule.id.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
@@ -247,8 +254,7 @@ impl Promised {
     }
 
     fn survives(&mut self) -> String {
-        self.bind_result();
-        self.push("// Any value will do, or an error.\nlet _ = called;");
+        self.bind_result("// Any value will do, or an error.\nlet _");
         self.synchronize();
         "returns".to_string()
     }
