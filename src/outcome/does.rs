@@ -7,7 +7,7 @@ use crate::tensor::{DType, Tensor, Value};
 const SHOWN: usize = 8;
 
 impl Outcome {
-    /// What the call does, in one line: `returns Ok([3], u32)`, `panics at candle-core/src/conv.rs:43: …`.
+    /// The outcome in one line, to follow the name of a call: `returns Ok([3], u32)`, `panics at candle-core/src/conv.rs:43: …`.
     pub fn does(&self) -> String {
         match self {
             Self::Returned(returned) => returned.does(),

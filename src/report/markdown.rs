@@ -27,9 +27,6 @@ use text::{fenced, folded, inline, unwrapped};
 /// The most lines that a report shows of what a program prints.
 const PRINTED: usize = 16;
 
-/// What a reader must know of a result of the simulated device.
-const SIMULATED: &str = "\n\"CUDA, simulated\" was not a GPU: it executes the PTX of candle's own kernels on the CPU and checks every access.\n";
-
 /// The contents of a report.
 #[derive(Debug)]
 pub struct Report<'a> {
@@ -115,9 +112,7 @@ impl<'a> Report<'a> {
         if !is_shown {
             text += &self.results();
         }
-        if self.shown().any(|seen| matches!(seen.device, Device::Sim(_))) {
-            text += SIMULATED;
-        }
+        text += &self.simulated();
         if self.shown().any(|seen| shows_outside_of_a_view(&self.finding.case, &seen.outcome)) {
             let _ = writeln!(text, "\n{:?} comes from {OUTSIDE}.", View::POISON);
         }
@@ -182,6 +177,18 @@ impl<'a> Report<'a> {
         let test = if leaves_metal { test.without_metal() } else { test };
         let title = format!("A test for the end of {}, which fails until this is fixed", test.file);
         folded(&title, "rust", &pasted(&test, self.source))
+    }
+
+    /// A note on the results of the simulated device, if there are any.
+    fn simulated(&self) -> String {
+        if !self.shown().any(|seen| matches!(seen.device, Device::Sim(_))) {
+            return String::new();
+        }
+        let on_a_gpu = self.shown().any(|seen| matches!(seen.device, Device::Cuda(_)));
+        let not_run = if on_a_gpu { "" } else { "This was not run on a GPU. " };
+        format!(
+            "\n{not_run}\"CUDA, simulated\" executes the PTX of candle's own kernels on the CPU and checks every access.\n"
+        )
     }
 
     /// The same call in PyTorch and its answer, folded; nothing where no answer is known.

@@ -38,7 +38,7 @@ pub fn theme(theme: &Theme, parts: &[Part], source: Source) -> String {
     }
     text += &changes(parts);
     if parts.iter().any(|part| part.cause.on().contains(&"cuda")) {
-        text += "\nCUDA was not a GPU, unless a GPU is named: a simulated device executed the PTX of candle's own kernels on the CPU.\n";
+        text += "\nNothing was run on a GPU, unless one is named: CUDA is a simulated device, which executes the PTX of candle's own kernels.\n";
     }
     let mut files = Files { source, texts: BTreeMap::new() };
     for (number, part) in (1..).zip(parts) {
