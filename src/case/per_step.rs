@@ -75,6 +75,11 @@ impl DeviceObject {
     /// All but the one that the case runs on.
     pub const OTHERS: [Self; 3] = [Self::Second, Self::Again, Self::OwnStream];
 
+    /// The one of [`Self::OTHERS`] that has this word.
+    pub fn another(word: &str) -> Option<Self> {
+        Self::OTHERS.into_iter().find(|object| object.word() == word)
+    }
+
     /// The word in cases.
     pub const fn word(self) -> &'static str {
         match self {

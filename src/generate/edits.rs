@@ -167,7 +167,7 @@ fn thread(case: &mut Case, draw: &mut Draw) -> Result<bool> {
 fn device(case: &mut Case, draw: &mut Draw) -> Result<bool> {
     let Some(place) = case.steps.len().checked_sub(1) else { return Ok(false) };
     let place = draw.between(0, place)?;
-    let names_another = case.params.contains_key(&format!("{}.to", place + 1));
+    let names_another = DeviceObject::another(case.text(&format!("{}.to", place + 1))).is_some();
     let device = if names_another { DeviceObject::Own } else { *draw.choose(&DeviceObject::ALL)? };
     let old = case.devices.at(place);
     case.devices.set(place, device);

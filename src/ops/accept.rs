@@ -62,7 +62,7 @@ impl Op {
             }
             let checked = op.specs().check(call, index > 0);
             checked.map_err(|problem| place(format!("{} {problem}", op.name)))?;
-            if call.devices.at(0) != DeviceObject::Own && !call.text("to").is_empty() {
+            if call.devices.at(0) != DeviceObject::Own && DeviceObject::another(call.text("to")).is_some() {
                 return Err(place(
                     "`to` names a device beside the case's own; leave out `to` or `devices`".to_string(),
                 ));

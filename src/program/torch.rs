@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{python, templates};
-use crate::case::{Backward, Case, weight};
+use crate::case::{Backward, Case, Times, weight};
 use crate::ops::sequence::{self, Step};
 use crate::ops::{Contract, Op};
 use crate::tensor::{DType, Tensor};
@@ -22,11 +22,14 @@ pub fn torch(op: &Op, case: &Case) -> Result<String, String> {
         script.call((op, case, case), whole, "")?;
     }
     let whole_calls = sequence::whole_calls(case);
-    for (number, (Step { op, call, flowing, .. }, whole_call)) in steps.iter().zip(&whole_calls).enumerate() {
+    for (number, (Step { op, call, flowing, times, .. }, whole_call)) in steps.iter().zip(&whole_calls).enumerate() {
         if let Some(name) = flowing {
             script.body.push(format!("{name} = {}", if script.several { "outputs[0]" } else { "output" }));
         }
-        script.call((op, call, whole_call), whole, &format!("{}.", number + 1))?;
+        let start = script.call((op, call, whole_call), whole, &format!("{}.", number + 1))?;
+        if let Some(name) = flowing.filter(|_| *times > Times::default()) {
+            script.again(start, name, *times);
+        }
     }
     let unsigned = steps.iter().map(|step| &step.call).chain([case]).any(holds_u32);
     Ok(script.text(backward, unsigned))
@@ -49,7 +52,13 @@ struct Script {
 
 impl Script {
     /// Adds `call` and its inputs, whose names in `whole` start with `prefix`. `whole_call` also has the input that flows into it.
-    fn call(&mut self, (op, call, whole_call): (&Op, &Case, &Case), whole: &Case, prefix: &str) -> Result<(), String> {
+    /// Returns the line at which the call begins, after its inputs.
+    fn call(
+        &mut self,
+        (op, call, whole_call): (&Op, &Case, &Case),
+        whole: &Case,
+        prefix: &str,
+    ) -> Result<usize, String> {
         let mut shared = BTreeMap::new();
         for buffer in call.shared() {
             let (owner, _, _) = &buffer.parts[0];
@@ -68,6 +77,7 @@ impl Script {
                 None => self.input(name, &own, data, op.has_gradient(whole, &own))?,
             }
         }
+        let start = self.body.len();
         let mut lines = templates::torch_call(op, whole_call)?;
         self.several = lines.iter().any(|line| line.starts_with("outputs = "));
         if let Some(last) = lines.last_mut().filter(|last| !self.several && !last.starts_with("output")) {
@@ -77,7 +87,15 @@ impl Script {
             lines.retain(|line| line != "output");
         }
         self.body.extend(lines);
-        Ok(())
+        Ok(start)
+    }
+
+    /// Puts the call of a step, which begins with the line `start`, into a loop, each time on its own output.
+    fn again(&mut self, start: usize, name: &str, times: Times) {
+        let call = self.body.split_off(start);
+        self.body.push(format!("for _ in range({}):", times.get()));
+        self.body.extend(call.iter().flat_map(|lines| lines.lines()).map(|line| format!("    {line}")));
+        self.body.push(format!("    {name} = {}", if self.several { "outputs[0]" } else { "output" }));
     }
 
     fn input(&mut self, name: &str, own: &str, data: &Tensor, has_gradient: bool) -> Result<(), String> {

@@ -1,6 +1,6 @@
 //! The simulated device's checkers on candle's kernels and on planted faults, and jitter.
 
-use snuffer::case::Case;
+use snuffer::case::{Case, DeviceObject};
 use snuffer::device::Device;
 use snuffer::exec::{DeviceBehaviour, Worker, WorkerSpec};
 use snuffer::ops::canary::Fault;
@@ -16,6 +16,7 @@ pub const TESTS: &[Test] = tests![Simulated:
     a_report_does_not_end_the_case_and_is_a_violation_at_its_kernel,
     a_division_by_zero_is_a_fact_that_no_oracle_judges,
     steps_in_two_threads_are_ordered_only_if_the_first_waits,
+    steps_on_two_device_objects_are_ordered_only_if_they_have_one_stream,
     an_access_outside_the_view_is_reported_unless_a_wrong_value_shows_it,
     jitter_changes_an_approximation_within_its_tolerance
 ];
@@ -73,6 +74,30 @@ fn steps_in_two_threads_are_ordered_only_if_the_first_waits(device: Device) {
         let case = Case { steps: steps.iter().map(ToString::to_string).collect(), ..sequence };
         let (_, verdict) = seen(&case, device, DeviceBehaviour::default());
         assert_eq!(oracle(&verdict), *expected, "{steps:?} in {threads:?}: {verdict:?}");
+    }
+}
+
+fn steps_on_two_device_objects_are_ordered_only_if_they_have_one_stream(device: Device) {
+    use DeviceObject::{Again, Own, OwnStream, Second};
+    let table: &[(&[DeviceObject], &str)] = &[
+        (&[], ""),
+        (&[Again], ""),
+        (&[Own, Again], ""),
+        (&[Again, Own, Again], ""),
+        (&[OwnStream; 3], ""),
+        (&[Second; 3], ""),
+        // candle copies from one stream to another without an order.
+        (&[OwnStream], "checker"),
+        (&[Own, OwnStream], "checker"),
+        (&[Second], "checker"),
+        (&[Own, Second], "checker"),
+    ];
+    for (devices, expected) in table {
+        let x = Tensor::new(DType::F32, vec![2], vec![Value::Float(1.0), Value::Float(2.0)]);
+        let sequence = Case { devices: devices.to_vec().into(), ..Case::new("sequence") }.input("1.x", x);
+        let case = Case { steps: vec!["tensor.neg".to_string(); 3], ..sequence };
+        let (_, verdict) = seen(&case, device, DeviceBehaviour::default());
+        assert_eq!(oracle(&verdict), *expected, "{devices:?}: {verdict:?}");
     }
 }
 

@@ -11,7 +11,7 @@ use snuffer::ops::{self, accept};
 use crate::cli::{code, command, snuffer, text};
 
 /// Cases with a mistake, and what `snuffer replay` says about each.
-const MISTAKES: [(&str, &str); 13] = [
+const MISTAKES: [(&str, &str); 17] = [
     (
         "op = \"loss.cross_entropy\"\n[inputs.logits]\nITEM\n[inputs.target]\nIDS",
         "loss.cross_entropy has no input `logits`; it has inp, target",
@@ -44,6 +44,22 @@ const MISTAKES: [(&str, &str); 13] = [
     (
         "op = \"tensor.exp\"\nsteps = [\"tensor.log\"]\n[inputs.x]\nITEM",
         "tensor.exp has `steps`, which only the op `sequence` takes",
+    ),
+    (
+        "op = \"tensor.exp\"\ndevices = [\"second\"]\n[inputs.x]\nITEM",
+        "tensor.exp has `devices`, which only the op `sequence` takes",
+    ),
+    (
+        "op = \"sequence\"\nsteps = [\"tensor.exp\"]\ntimes = [2]\n[inputs.\"1.x\"]\nITEM",
+        "sequence: `times` has a number for each step, and 1 for the first, such as [1, 1000]",
+    ),
+    (
+        "op = \"sequence\"\nsteps = [\"tensor.exp\"]\ndevices = [\"own\", \"second\"]\n[inputs.\"1.x\"]\nITEM",
+        "sequence: `devices` has a word for each step, such as [\"own\", \"second\"]",
+    ),
+    (
+        "op = \"sequence\"\nsteps = [\"tensor.to_device\"]\ndevices = [\"again\"]\nparams.\"1.to\" = \"second\"\n[inputs.\"1.x\"]\nITEM",
+        "step 1: `to` names a device beside the case's own; leave out `to` or `devices`",
     ),
     ("op = \"loss.cros_entropy\"", "there is no op `loss.cros_entropy`; did you mean `loss.cross_entropy`?"),
     (

@@ -1,6 +1,6 @@
 //! Sequences: blame, minimization and generation.
 
-use snuffer::case::{Backward, Case};
+use snuffer::case::{Backward, Case, DeviceObject, Times};
 use snuffer::device::Device;
 use snuffer::examine::BadId;
 use snuffer::exec::{Deadline, Executor, WorkerSpec};
@@ -35,6 +35,45 @@ fn a_sequence_survives_its_text_and_its_calls() {
     assert_eq!(case.with_calls(case.calls()), case);
     assert_eq!(case.calls()[2].op, "loss.mse");
     assert!(case.inputs.contains_key("3.target") && case.params.contains_key("1.dim"));
+}
+
+#[test]
+fn what_a_case_says_of_each_step_survives_too_and_has_one_form() {
+    let mut case = lost_gradient();
+    case.threads.set(2, 3);
+    case.devices.set(0, DeviceObject::OwnStream);
+    case.times.set(1, Times::new(100).expect("a number of times"));
+    let text = case.to_text();
+    for line in ["threads = [0, 0, 3]", "devices = [\"own stream\"]", "times = [1, 100]"] {
+        assert!(text.contains(line), "{text}");
+    }
+    assert_eq!(Case::parse(&text).expect("its own text"), case);
+    assert_eq!(case.with_calls(case.calls()), case);
+    let with_defaults = text.replace("[\"own stream\"]", "[\"own stream\", \"own\", \"own\"]");
+    assert_eq!(Case::parse(&with_defaults).expect("the same case"), case);
+    case.devices.set(0, DeviceObject::Own);
+    assert!(case.devices.is_empty());
+}
+
+#[test]
+fn a_step_that_is_made_again_is_made_on_its_own_output() {
+    let halved = Case::new("tensor.affine").param("mul", 0.5).param("add", 1.0);
+    let again = |times| Case { times: vec![Times::new(times).expect("a number of times")].into(), ..halved.clone() };
+    let of = |times| {
+        let start = Case::new("tensor.neg").input("x", floats(&[1], &[-4.0]));
+        let case = Case { backward: Backward::Sum, ..sequence_of([start, again(times)]) };
+        let observations = executor().observe(&case, Deadline::Full).expect("the harness survives");
+        let Outcome::Returned(returned) = &observations[0].outcome else { panic!("{observations:?}") };
+        let op = ops::find("sequence").expect("registered");
+        (returned.outputs[0].floats(), judge(&Evidence::new(op, &case, &observations)))
+    };
+    assert_eq!(of(1), (vec![3.0], Verdict::Pass));
+    assert_eq!(of(3), (vec![2.25], Verdict::Pass));
+    // A step that returns another shape than it takes has nothing to be made on again.
+    let summed =
+        Case { times: vec![Times::new(2).expect("twice")].into(), ..Case::new("tensor.sum").param("form", "all") };
+    let start = Case::new("tensor.neg").input("x", floats(&[2], &[1.0, 2.0]));
+    assert_eq!(contract(&sequence_of([start, summed])), Contract::Unspecified(why::NOT_AGAIN));
 }
 
 #[test]

@@ -98,7 +98,7 @@ fn spread_out(draw: &mut Draw, calls: Vec<Case>) -> arbitrary::Result<Vec<Case>>
             call.threads.set(0, draw.between(0, OTHER_THREADS)?);
         }
         // A call that names a device beside the case's own is made on that one.
-        if on_devices && call.text("to").is_empty() {
+        if on_devices && DeviceObject::another(call.text("to")).is_none() {
             call.devices.set(0, *draw.choose(&DeviceObject::ALL)?);
         }
         let wait = Case { threads: call.threads.clone(), devices: call.devices.clone(), ..Case::new(SYNCHRONIZE.name) };

@@ -21,7 +21,7 @@ pub const OBJECTS: &[&str] = &[HOST, Second.word(), Again.word(), OwnStream.word
 
 /// The device object that the param names; `None` for the host.
 fn named(case: &Case) -> Option<DeviceObject> {
-    DeviceObject::OTHERS.into_iter().find(|object| object.word() == case.text("to"))
+    DeviceObject::another(case.text("to"))
 }
 
 /// True if a case, or one of its steps, names this device object or is made on it.
