@@ -358,9 +358,9 @@ CLAIMS = {
     "max-and-min-on-cuda-drop-nan": lambda: all(
         one.isnan() for one in (tensor([1, NAN]).max(), tensor([1, NAN]).min(), tensor(NAN).clamp(0, 1), F.relu(tensor(NAN)))
     ),
-    "max-min-and-softmax-of-no-rows-are-refused": lambda: shape(zeros(0, 3).amax(1), 0)
-    and shape(zeros(0, 3).argmin(1), 0)
-    and shape(F.softmax(zeros(0, 3), 1), 0, 3),
+    "max-min-and-softmax-of-no-rows-are-refused": lambda: all(
+        shape(softmax(zeros(*sizes), 1), *sizes) for softmax in (F.softmax, F.log_softmax) for sizes in ((0, 3), (3, 0))
+    ),
     "max-pool2d-divides-the-gradient-of-a-maximum-by": lambda: same(
         grad(lambda x: F.max_pool2d(x, 2), tensor([[[[1.0, 2], [3, 4]]]])), [[[[0, 0], [0, 1]]]]
     )
@@ -418,8 +418,11 @@ CLAIMS = {
     and zeros(2).normal_(0, INF).isinf().all(),
     "rand-on-the-cpu-rejects-bounds-that-are-equal": lambda: same(zeros(2).uniform_(1, 1), [1, 1]),
     "reductions-on-cuda-divide-by-0-for-an-empty-tensor": lambda: all(
-        shape(one, 0) for one in (zeros(0, 3).sum(1), zeros(0, 3).amax(1), zeros(0, 3).argmax(1))
-    ),
+        shape(one, 0)
+        for one in (zeros(0, 3).sum(1), zeros(0, 3).amax(1), zeros(0, 3).argmax(1), zeros(0, 3).argmin(1))
+    )
+    and fails(lambda: zeros(3, 0).amax(1), IndexError)
+    and fails(lambda: zeros(3, 0).argmax(1), IndexError),
     "reductions-on-the-cpu-drop-nan-in-max-min-argmax": lambda: tensor([1, NAN, 2]).max().isnan()
     and tensor([1, NAN, 2]).min().isnan()
     and tensor([1, NAN, 2]).argmax() == 1
