@@ -16,6 +16,11 @@ impl Rule {
     pub fn find(id: &str) -> Option<&'static Self> {
         ALL.iter().copied().find(|rule| rule.id == id)
     }
+
+    /// True if elements break it, which a kernel reads: on CUDA it can assert that they keep to it, but not return an `Err`.
+    pub fn is_of_elements(&self) -> bool {
+        [&ID, &LABEL].contains(&self)
+    }
 }
 
 impl fmt::Display for Rule {

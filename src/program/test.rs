@@ -44,6 +44,8 @@ pub struct Test {
     pub function: String,
     /// True if its function takes a device.
     is_of_any_device: bool,
+    /// True if its file has no other test: a kernel may assert, after which no CUDA call of the process succeeds.
+    is_alone: bool,
 }
 
 impl Test {
@@ -73,11 +75,23 @@ impl Test {
                 imports,
                 function,
                 is_of_any_device,
+                is_alone: false,
             };
         }
         // candle-nn has candle-core under this name.
         let (imports, function) = (imports.of_candle_nn(), function.replace(CORE, "candle"));
-        Self { package: "candle-nn", file: file("candle-nn"), name, imports, function, is_of_any_device }
+        let file = file("candle-nn");
+        Self { package: "candle-nn", file, name, imports, function, is_of_any_device, is_alone: false }
+    }
+
+    /// It, in a file of its own.
+    fn alone(self) -> Self {
+        Self { file: format!("{}/tests/{}.rs", self.package, self.name), is_alone: true, ..self }
+    }
+
+    /// The place that it belongs to, in words.
+    pub fn place(&self) -> String {
+        format!("{} {}", if self.is_alone { "a new file" } else { "the end of" }, self.file)
     }
 
     /// It, skipped on Metal as in candle's own tests.
@@ -142,7 +156,12 @@ pub fn test(evidence: &Evidence, seen: &Observation, oracle: OracleName) -> Resu
     if test.0.bound == Bound::Nothing && matches!(seen.outcome, Outcome::Returned(_)) {
         return Err("a random value has no expected value".to_string());
     }
+    let is_of_elements = oracle == OracleName::Contract
+        && matches!(&evidence.contract, Contract::Rejects(rule) if rule.is_of_elements());
+    // A kernel does not return an `Err`.
+    let may_assert = is_of_elements && seen.device != Device::Cpu;
     let promise = match (&evidence.contract, &seen.outcome) {
+        (Contract::Rejects(rule), _) if may_assert => test.refuses_or_asserts(rule),
         (Contract::Rejects(rule), _) => test.refuses(rule),
         (_, Outcome::Returned(returned)) if oracle == OracleName::Invariant => test.invariants(evidence, returned)?,
         (Contract::Unspecified(_), _) => test.survives(),
@@ -169,10 +188,12 @@ pub fn test(evidence: &Evidence, seen: &Observation, oracle: OracleName) -> Resu
         (Contract::Accepts { .. }, _) => return Err("nothing was returned".to_string()),
     };
     let call = evidence.op.name.rsplit('.').next().unwrap_or(evidence.op.name);
-    let is_for_all = is_alike_everywhere(evidence, backward)? && is_broken_alike(evidence, seen);
+    // What is an `Err` of the call on the CPU may come later on CUDA.
+    let is_for_all = !is_of_elements && is_alike_everywhere(evidence, backward)? && is_broken_alike(evidence, seen);
     let only = (!is_for_all).then_some(seen.device);
     let file = |package: &str| test_file(package, evidence.op, oracle);
-    Ok(Test::new(format!("{call}_{promise}"), &test.0, only, file))
+    let test = Test::new(format!("{call}_{promise}"), &test.0, only, file);
+    Ok(if may_assert { test.alone() } else { test })
 }
 
 /// True if the calls have the same text on each device: they move no input to another one.
@@ -243,10 +264,28 @@ impl Promised {
         }
     }
 
+    /// Asserts an `Err` of the call.
     fn refuses(&mut self, rule: &Rule) -> String {
         self.bind_result("let called");
         self.push(format!("assert!(called.is_err(), \"{rule}\");"));
         self.synchronize();
+        Self::refusal_of(rule)
+    }
+
+    /// Asserts an `Err` of the call, or of its kernel.
+    fn refuses_or_asserts(&mut self, rule: &Rule) -> String {
+        self.bind_result("let called");
+        self.push(format!(
+            "// If a kernel asserts, waiting for it fails, and so does every later CUDA call of the process:\n\
+             // this test needs a file of its own.\n\
+             let called = called.and_then(|_| device.synchronize());\n\
+             assert!(called.is_err(), \"{rule}\");"
+        ));
+        Self::refusal_of(rule)
+    }
+
+    /// The promise that a call which breaks `rule` fails.
+    fn refusal_of(rule: &Rule) -> String {
         let words = rule.id.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
         let words: Vec<&str> = words.collect();
         let is_clause = words.iter().any(|word| ["is", "are", "do", "has", "leaves", "overflows"].contains(word));

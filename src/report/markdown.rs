@@ -175,7 +175,7 @@ impl<'a> Report<'a> {
         };
         let leaves_metal = self.cause.is_some_and(|why| why.cause.leaves_metal());
         let test = if leaves_metal { test.without_metal() } else { test };
-        let title = format!("A test for the end of {}, which fails until this is fixed", test.file);
+        let title = format!("A test for {}, which fails until this is fixed", test.place());
         folded(&title, "rust", &pasted(&test, self.source))
     }
 

@@ -118,7 +118,7 @@ fn section(number: usize, Part { cause, places, test, change }: &Part, files: &m
         line("See also", &format!("{}.", links.join(", ")));
     }
     if let Some(test) = test {
-        text += &folded(&format!("A test for the end of {}", test.file), "rust", &files.add(test));
+        text += &folded(&format!("A test for {}", test.place()), "rust", &files.add(test));
     }
     if let Some(change) = change {
         cause.about_fix.iter().for_each(|about| text += &format!("\n{}\n", unwrapped(about)));

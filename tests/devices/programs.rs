@@ -151,7 +151,8 @@ fn check_tests(
                     // Here it is no test, but a function of a program.
                     let function: String =
                         function.split_inclusive('\n').filter(|line| !line.starts_with("#[")).collect();
-                    let source = fixed::source(&file).expect("candle's sources");
+                    // A file of its own is not there yet.
+                    let source = fixed::source(&file).unwrap_or_default();
                     let own: String = imports_of(&source).map(imported).collect();
                     let imports = imports.beside(&source);
                     tests.insert(

@@ -144,12 +144,26 @@ fn a_result_reads_as_an_engineer_says_it() {
 
 #[test]
 fn a_test_skips_metal_where_a_fix_leaves_it_as_it_is() {
-    let (case, seen) = (labels_out_of_range(), [Observation::new(Device::Cpu, returned(0.0))]);
+    // Labels that are floats: an `Err` on each device.
+    let target = Tensor::new(DType::F32, vec![1], vec![Value::Float(0.0)]);
+    let (case, seen) = (labels_out_of_range().input("target", target), [Observation::new(Device::Cpu, returned(0.0))]);
     let evidence = Evidence::new(ops::find(&case.op).expect("an op"), &case, &seen);
     let test = test(&evidence, &seen[0], OracleName::Contract).expect("a test");
     assert!(!test.text().contains("is_metal"), "{}", test.text());
     let skips = test.without_metal().text();
     assert!(skips.contains("-> Result<()> {\n    // Metal was not tried.\n    if device.is_metal() {\n"), "{skips}");
+}
+
+#[test]
+fn a_test_about_ids_on_cuda_accepts_an_assert_and_has_a_file_of_its_own() {
+    let (case, seen) =
+        (labels_out_of_range(), [Device::Cpu, Device::Sim(0)].map(|device| Observation::new(device, returned(0.0))));
+    let evidence = Evidence::new(ops::find(&case.op).expect("an op"), &case, &seen);
+    let [cpu, cuda] = [0, 1].map(|place| test(&evidence, &seen[place], OracleName::Contract).expect("a test"));
+    assert!(!cpu.text().contains("test_device"), "{}", cpu.text());
+    assert_eq!(cpu.place(), "the end of candle-nn/tests/loss.rs");
+    assert!(cuda.text().contains("called.and_then(|_| device.synchronize());"), "{}", cuda.text());
+    assert_eq!(cuda.place(), "a new file candle-nn/tests/nll_rejects_label_out_of_range.rs");
 }
 
 #[test]
