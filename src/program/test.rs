@@ -188,7 +188,7 @@ pub fn test(evidence: &Evidence, seen: &Observation, oracle: OracleName) -> Resu
         (Contract::Accepts { .. }, _) => return Err("nothing was returned".to_string()),
     };
     let call = evidence.op.name.rsplit('.').next().unwrap_or(evidence.op.name);
-    // What is an `Err` of the call on the CPU may come later on CUDA.
+    // An `Err` of the call on the CPU may come later on CUDA.
     let is_for_all = !is_of_elements && is_alike_everywhere(evidence, backward)? && is_broken_alike(evidence, seen);
     let only = (!is_for_all).then_some(seen.device);
     let file = |package: &str| test_file(package, evidence.op, oracle);
