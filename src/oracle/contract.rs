@@ -46,6 +46,10 @@ pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
         }
         (Outcome::Returned(_) | Outcome::Rejected(_), Contract::Unspecified(why)) => Verdict::Partly(why),
         (Outcome::Panicked(panic), Contract::Unspecified(why)) if is_overflow(panic, why) => Verdict::Partly(why),
+        // Without these panics the call may go on to the check.
+        (Outcome::Panicked(panic), Contract::Rejects(_)) if is_overflow(panic, "") => {
+            Verdict::Skip("integers overflow before a check")
+        }
         (Outcome::OutOfMemory(_) | Outcome::TimedOut(_), Contract::Unspecified(why)) if asks_for_much(evidence) => {
             Verdict::Partly(why)
         }
@@ -56,8 +60,8 @@ pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
     }
 }
 
-/// Whether a call whose result is not specified for the reason `why` panics because elements overflow: they do so in a checked build
-/// of Rust only.
+/// Whether a call that is invalid, or whose result is not specified for the reason `why`, panics because elements overflow: they do
+/// so in a checked build of Rust only.
 pub(super) fn is_overflow(panic: &Panic, why: &str) -> bool {
     let is_in_op_rs = panic.place.file_and_line().is_some_and(|(file, _)| file == "candle-core/src/op.rs");
     let in_arithmetic =

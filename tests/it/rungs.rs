@@ -29,6 +29,11 @@ fn overflow() -> Case {
     Case::new("tensor.add").input("lhs", of(DType::U8, &[255.0])).input("rhs", of(DType::U8, &[1.0]))
 }
 
+/// A sum of tensors whose shapes do not match.
+fn mismatched() -> Case {
+    Case::new("tensor.add").input("lhs", of(DType::U8, &[255.0])).input("rhs", of(DType::U8, &[1.0, 1.0]))
+}
+
 /// A cache of so many positions, whose keys and values have different shapes.
 fn cache(max: i64) -> Case {
     let (k, v) = (of(DType::F32, &[1.0]), of(DType::F32, &[1.0, 2.0]));
@@ -77,8 +82,15 @@ fn the_floor_holds_on_any_input() {
         ("a result", unspecified(), returned(&[1.0, 2.0]), "partly"),
         ("a refusal", unspecified(), refused(), "partly"),
         ("a panic", unspecified(), panicked("candle-core/src/op.rs:1", "oh"), "crash: panic: op.rs (contract)"),
-        ("an overflow of elements", overflow(), adds, "partly"),
-        ("an overflow of sizes", unspecified(), indexes, "crash: panic: layout.rs (contract)"),
+        ("an overflow of elements", overflow(), adds.clone(), "partly"),
+        ("an overflow of elements before a check", mismatched(), adds, "skip: integers overflow before a check"),
+        ("an overflow of sizes", unspecified(), indexes.clone(), "crash: panic: layout.rs (contract)"),
+        (
+            "an overflow of sizes before a check",
+            mismatched(),
+            indexes,
+            "refusal: invalid not refused: shapes do not match (contract)",
+        ),
         ("no end", unspecified(), late(), "crash: hang: forward (contract)"),
         ("all memory", unspecified(), exhausted(), "crash: out of memory: forward (contract)"),
         ("no end of what asks for much", cache(1 << 20), late(), "partly"),
