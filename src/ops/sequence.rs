@@ -174,14 +174,17 @@ fn contract(case: &Case) -> Contract {
     let mut refused = None;
     let mut last = Contract::Unspecified(why::NO_CALL);
     for Placed { step, contract } in accepted(case) {
-        // A step may return a view, which the next step may refuse.
+        // A step may return a view, which the next step may reject, or take where it rejects contiguous tensors.
         let viewed = step.op.contract(&step.strided());
         for contract in [&contract, &viewed] {
             if let Contract::Accepts { refusal, .. } = contract {
                 refused = refused.or(*refusal);
             }
         }
-        last = contract;
+        last = match (contract, viewed) {
+            (Contract::Rejects(_), open @ Contract::Unspecified(_)) => open,
+            (contract, _) => contract,
+        };
     }
     match last {
         Contract::Accepts { outputs, .. } => Contract::Accepts { outputs, refusal: refused },
