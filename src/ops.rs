@@ -168,7 +168,8 @@ pub mod why {
     pub const DTYPE: &str = "candle does not list this dtype for the op";
     /// Numbers whose block has no scale, which is of half precision.
     pub const BEYOND_SCALES: &str = "numbers beyond the range of scales in half precision";
-    /// Numbers to quantize that are larger than every level times every scale, or NaN: each device makes something else of them.
+    /// Numbers to quantize that are larger than every level times every scale, or NaN, and blocks with an infinite scale or NaN: each
+    /// device makes something else of them.
     pub const NO_SCALE: &str = "numbers that no scale in half precision reaches";
     /// Inputs of different dtypes without elements: nothing is computed.
     pub const MIXED_NOTHING: &str = "empty inputs of different dtypes";

@@ -25,6 +25,12 @@ fn quantized(format: &str, x: f64) -> Case {
     Case::new("quantized.quantize").param("format", format).input("x", filled(DType::F32, &[256], x))
 }
 
+/// A block of `Q4_0` whose scale ends with this byte.
+fn block(byte: i64) -> Case {
+    let bytes = [0, byte].into_iter().chain([0; 16]).map(Value::Int).collect();
+    Case::new("quantized.dequantize").input("blocks", Tensor::new(DType::U8, vec![1, 18], bytes))
+}
+
 fn norm(dtype: DType, x: f64) -> Case {
     let case = Case::new("op.layer_norm_slow").input("x", filled(dtype, &[1, 2], x));
     let case = case.input("alpha", filled(dtype, &[2], 1.0)).input("beta", filled(dtype, &[2], 0.0));
@@ -48,6 +54,7 @@ fn an_excuse_ends_where_its_reason_ends() {
         (product(2100.0), product(1e7), ops::why::BEYOND_SCALES),
         (quantized("Q8_0", 8e6), quantized("Q8_0", 9e6), NO_SCALE),
         (quantized("Q4_0", 5e5), quantized("Q4_0", 6e5), NO_SCALE),
+        (block(0x7b), block(0x7c), NO_SCALE),
         // A minimum is in half precision, too.
         (quantized("Q4_1", 65_504.0), quantized("Q4_1", 70_000.0), NO_SCALE),
         // Squares of half precision are added up in f32.

@@ -7,7 +7,7 @@ use crate::number::Num;
 use crate::ops::support::call::candle_dtype;
 use crate::ops::support::products::ggml::{
     BLOCKS, EXPERTS, FORMAT, Parts, draw_blocks, draw_format, elements, format_of, matrix_shape, product, quantized,
-    within_scales, without_matrix,
+    without_matrix, without_scale,
 };
 use crate::ops::support::products::routing::{
     EXPERT_IDS, PREFILL, SCALES, TOKEN_IDS, TOPK, draw_pairs, products, routed,
@@ -135,9 +135,8 @@ pub static MOE_GEMM_GGUF: Op = Op {
         }
         match routed(case, count, width, DType::F32) {
             Contract::Accepts { .. } if x.dtype != DType::F32 => Contract::Rejects(&rule::ACTIVATIONS),
-            Contract::Accepts { .. } if !within_scales(case) || !within_halves(case) => {
-                Contract::Unspecified(why::BEYOND_SCALES)
-            }
+            Contract::Accepts { .. } if let Some(why) = without_scale(case) => Contract::Unspecified(why),
+            Contract::Accepts { .. } if !within_halves(case) => Contract::Unspecified(why::BEYOND_SCALES),
             other => {
                 let has_kernel = EXPERTS.iter().any(|format| format.name == format_of(case).name);
                 other.may_refuse(!has_kernel, why::FORMAT)

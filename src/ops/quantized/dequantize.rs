@@ -6,8 +6,8 @@ use candle_core::{Device, Result};
 
 use crate::case::{Case, ParamSpec};
 use crate::ops::support::products::ggml::{
-    BLOCKS, FORMAT, FORMATS, by_value, dequantized, draw_blocks, format_of, matrix_shape, quantized, within_scales,
-    without_matrix,
+    BLOCKS, FORMAT, FORMATS, by_value, dequantized, draw_blocks, format_of, matrix_shape, quantized, without_matrix,
+    without_scale,
 };
 use crate::ops::support::unaligned::{UNALIGNED, at_address};
 use crate::ops::{Call, Contract, Op, rule, why};
@@ -48,7 +48,7 @@ pub static DEQUANTIZE: Op = Op {
         Some([rows, _]) if rows != case.size("rows") => Contract::Rejects(&rule::SHAPES),
         // A file has bytes.
         Some(_) if case.text("loader") == LOADERS[1] && by_value(case) => Contract::Unspecified(why::NO_CALL),
-        Some(_) if !within_scales(case) => Contract::Unspecified(why::BEYOND_SCALES),
+        Some(_) if let Some(why) = without_scale(case) => Contract::Unspecified(why),
         Some(shape) => {
             let outputs = [DType::F32, DType::F16].map(|dtype| (dtype, shape.to_vec()));
             let accepts = Contract::Accepts { outputs: outputs.to_vec(), refusal: None };

@@ -4,8 +4,8 @@ use ndarray::{ArrayD, Axis, IxDyn};
 
 use crate::case::{Case, InputSpec};
 use crate::ops::support::products::ggml::{
-    BLOCKS, FORMAT, FORMATS, dequantized, draw_blocks, format_of, matrix_shape, quantized, within_scales,
-    without_matrix,
+    BLOCKS, FORMAT, FORMATS, dequantized, draw_blocks, format_of, matrix_shape, quantized, without_matrix,
+    without_scale,
 };
 use crate::ops::{Contract, Op, in_range, rule, why};
 use crate::tensor::{DType, Support};
@@ -35,8 +35,8 @@ pub static EMBEDDING: Op = Op {
         if ids.ints().iter().any(|&id| !in_range(id, rows)) {
             return Contract::Rejects(&rule::ID);
         }
-        if !within_scales(case) {
-            return Contract::Unspecified(why::BEYOND_SCALES);
+        if let Some(why) = without_scale(case) {
+            return Contract::Unspecified(why);
         }
         let accepts = Contract::accepts(DType::F32, &[&ids.shape[..], &[columns]].concat());
         accepts.may_refuse(format_of(case).is_of_activations(), why::FORMAT)

@@ -7,7 +7,7 @@ use crate::case::{Case, InputSpec, ParamSpec};
 use crate::number::Num;
 use crate::ops::support::products::ggml::{
     BLOCKS, EXPERTS, FORMAT, draw_blocks, draw_format, elements, format_of, matrix_shape, product, quantized,
-    within_scales, without_matrix,
+    without_matrix, without_scale,
 };
 use crate::ops::{Call, Contract, Op, in_range, rule, why};
 use crate::tensor::{DType, Support};
@@ -58,8 +58,8 @@ pub static INDEXED_MOE_FORWARD: Op = Op {
         if x.dtype != DType::F32 {
             return Contract::Rejects(&rule::ACTIVATIONS);
         }
-        if !within_scales(case) {
-            return Contract::Unspecified(why::BEYOND_SCALES);
+        if let Some(why) = without_scale(case) {
+            return Contract::Unspecified(why);
         }
         let has_kernel = EXPERTS.iter().any(|format| format.name == format_of(case).name);
         let accepts = Contract::accepts(DType::F32, &[batch, count, rows]);

@@ -7,8 +7,8 @@ use ndarray::{ArrayD, IxDyn};
 use crate::case::{Case, InputSpec};
 use crate::number::Num;
 use crate::ops::support::products::ggml::{
-    BLOCKS, FORMAT, FORMATS, draw_blocks, elements, format_of, matrix_shape, product, quantized, within_scales,
-    without_matrix,
+    BLOCKS, FORMAT, FORMATS, draw_blocks, elements, format_of, matrix_shape, product, quantized, without_matrix,
+    without_scale,
 };
 use crate::ops::{Contract, Op, rule, why};
 use crate::tensor::{DType, Support};
@@ -48,8 +48,8 @@ pub static MATMUL: Op = Op {
         if !x.dtype.is_float() {
             return Contract::Rejects(&rule::QUANTIZED_PRODUCT);
         }
-        if !within_scales(case) {
-            return Contract::Unspecified(why::BEYOND_SCALES);
+        if let Some(why) = without_scale(case) {
+            return Contract::Unspecified(why);
         }
         let accepts = Contract::accepts(x.dtype, &[others, &[rows]].concat());
         let accepts = accepts.may_refuse(format_of(case).is_of_activations(), why::FORMAT);

@@ -248,11 +248,15 @@ pub const LARGEST_SCALE: f64 = 65_504.0;
 /// The largest activation: products quantize activations to levels up to 127.
 const LARGEST_ACTIVATION: f64 = 127.0 * LARGEST_SCALE;
 
-/// Whether every block has a scale, and every block of values of `x` too. What is made of them may be larger.
-pub fn within_scales(case: &Case) -> bool {
+/// Why no value is specified: a block has no scale, or a block of values of `x` has none. What is made of them may be larger.
+pub fn without_scale(case: &Case) -> Option<&'static str> {
     let x = case.tensor("x").map(Tensor::floats).unwrap_or_default();
     let has_scale = |parts: &Parts| parts.magnitude().is_finite() && parts.error.is_finite();
-    x.iter().all(|x| x.abs() <= LARGEST_ACTIVATION) && elements(&ReferenceInputs::new(case)).iter().all(has_scale)
+    if elements(&ReferenceInputs::new(case)).iter().all(has_scale) {
+        return (!x.iter().all(|x| x.abs() <= LARGEST_ACTIVATION)).then_some(why::BEYOND_SCALES);
+    }
+    // Plain numbers have no scale that could be infinite.
+    Some(if format_of(case).is_plain() { why::BEYOND_SCALES } else { why::NO_SCALE })
 }
 
 /// The product of a row of activations and a row of weights. Activations are quantized too, to 8 bits with a scale for each 32
