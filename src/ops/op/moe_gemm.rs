@@ -7,7 +7,7 @@ use crate::number::Num;
 use crate::ops::support::call::candle_dtype;
 use crate::ops::support::products::ggml::{
     BLOCKS, EXPERTS, FORMAT, Parts, draw_blocks, draw_format, elements, format_of, matrix_shape, product, quantized,
-    without_matrix, without_scale,
+    shape_of_experts, without_matrix, without_scale,
 };
 use crate::ops::support::products::routing::{
     EXPERT_IDS, PREFILL, SCALES, TOKEN_IDS, TOPK, draw_pairs, products, routed,
@@ -145,7 +145,7 @@ pub static MOE_GEMM_GGUF: Op = Op {
     },
     call: &|call| {
         on_cuda(call)?;
-        let experts = quantized(call.case, call.tensor("blocks")?, &shape(call.case).unwrap_or_default())?;
+        let experts = quantized(call.case, call.tensor("blocks")?, &shape_of_experts(call.case))?;
         let (scales, topk) = (call.optional("scales").cloned(), call.size("topk"));
         let (tokens, of_tokens) = (call.tensor("token_ids")?, call.tensor("expert_ids")?);
         let (prefill, dtype) = (call.case.int("prefill") == 1, candle_dtype(halves(call.case)));

@@ -7,7 +7,7 @@ use crate::case::{Case, InputSpec, ParamSpec};
 use crate::number::Num;
 use crate::ops::support::products::ggml::{
     BLOCKS, EXPERTS, FORMAT, draw_blocks, draw_format, elements, format_of, matrix_shape, product, quantized,
-    without_matrix, without_scale,
+    shape_of_experts, without_matrix, without_scale,
 };
 use crate::ops::{Call, Contract, Op, in_range, rule, why};
 use crate::tensor::{DType, Support};
@@ -103,5 +103,5 @@ fn shape(case: &Case) -> Option<[usize; 3]> {
 
 /// The experts' matrices.
 fn experts(call: &Call) -> candle_core::Result<QTensor> {
-    quantized(call.case, call.tensor("blocks")?, &shape(call.case).unwrap_or_default())
+    quantized(call.case, call.tensor("blocks")?, &shape_of_experts(call.case))
 }

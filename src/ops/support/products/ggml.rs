@@ -183,6 +183,12 @@ pub fn matrix_shape(case: &Case) -> Option<[usize; 2]> {
     is_whole.then(|| [rows, width / of_a_block * format.block])
 }
 
+/// The shape that the call gives experts: as many matrices of equally many rows, even if rows are left over; one matrix if there are none.
+pub fn shape_of_experts(case: &Case) -> Vec<usize> {
+    let ([rows, columns], experts) = (matrix_shape(case).unwrap_or_default(), case.size("experts"));
+    rows.checked_div(experts).map_or_else(|| vec![rows, columns], |rows| vec![experts, rows, columns])
+}
+
 /// The contract of a case whose blocks make no matrix. Bytes that are not whole blocks must be refused: `QStorage::from_data` and
 /// `QTensor::new` return a `Result`, and so does the sibling `Tensor::from_slice`, which compares the number of elements with the shape. So
 /// must numbers that do not fill their blocks.
