@@ -77,6 +77,31 @@ fn a_step_that_is_made_again_is_made_on_its_own_output() {
 }
 
 #[test]
+fn a_program_makes_each_step_where_and_as_often_as_the_case_says() {
+    let mut case = sequence_of([
+        Case::new("tensor.neg").input("x", floats(&[1], &[1.0])),
+        Case::new("tensor.add").input("rhs", floats(&[1], &[2.0])),
+    ]);
+    case.devices.set(1, DeviceObject::OwnStream);
+    case.times.set(1, Times::new(100).expect("a number of times"));
+    let op = ops::find("sequence").expect("registered");
+    let on = |device| {
+        let options = ProgramOptions { device, comments: &[], outputs: &[] };
+        program(op, &case, &options).expect("short inputs")
+    };
+    let (cpu, cuda) = (on(Device::Cpu), on(Device::Sim(0)));
+    for line in ["for _ in 0..100 {", "lhs = output;"] {
+        assert!(cpu.contains(line) && cuda.contains(line), "{line}\n{cpu}\n{cuda}");
+    }
+    for line in ["let own_stream = Device::new_cuda_with_stream(0)?;", "let lhs = lhs.to_device(&own_stream)?;"] {
+        assert!(cuda.contains(line) && !cpu.contains("own_stream"), "{line}\n{cuda}");
+    }
+    assert!(cuda.contains("let rhs = Tensor::new(&[2f32], &own_stream)?;"), "{cuda}");
+    let python = torch(op, &case).expect("PyTorch has them");
+    assert!(python.contains("for _ in range(100):\n    output = "), "{python}");
+}
+
+#[test]
 fn blame_names_the_step_that_loses_the_gradient() {
     let blame = blame(&mut executor(), &lost_gradient()).expect("the harness survives").expect("a step is at fault");
     assert_eq!((blame.step, blame.op.name, blame.backward), (2, "op.softmax_last_dim", true));

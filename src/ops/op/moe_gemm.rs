@@ -133,11 +133,11 @@ pub static MOE_GEMM_GGUF: Op = Op {
         if x.shape[1] != inner {
             return Contract::Rejects(&rule::SHAPES);
         }
-        match routed(case, count, width, DType::F32) {
-            Contract::Accepts { .. } if x.dtype != DType::F32 => Contract::Rejects(&rule::ACTIVATIONS),
-            Contract::Accepts { .. } if let Some(why) = without_scale(case) => Contract::Unspecified(why),
-            Contract::Accepts { .. } if !within_halves(case) => Contract::Unspecified(why::BEYOND_SCALES),
-            other => {
+        match (routed(case, count, width, DType::F32), without_scale(case)) {
+            (Contract::Accepts { .. }, _) if x.dtype != DType::F32 => Contract::Rejects(&rule::ACTIVATIONS),
+            (Contract::Accepts { .. }, Some(why)) => Contract::Unspecified(why),
+            (Contract::Accepts { .. }, None) if !within_halves(case) => Contract::Unspecified(why::BEYOND_SCALES),
+            (other, _) => {
                 let has_kernel = EXPERTS.iter().any(|format| format.name == format_of(case).name);
                 other.may_refuse(!has_kernel, why::FORMAT)
             }

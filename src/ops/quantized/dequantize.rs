@@ -48,8 +48,10 @@ pub static DEQUANTIZE: Op = Op {
         Some([rows, _]) if rows != case.size("rows") => Contract::Rejects(&rule::SHAPES),
         // A file has bytes.
         Some(_) if case.text("loader") == LOADERS[1] && by_value(case) => Contract::Unspecified(why::NO_CALL),
-        Some(_) if let Some(why) = without_scale(case) => Contract::Unspecified(why),
         Some(shape) => {
+            if let Some(why) = without_scale(case) {
+                return Contract::Unspecified(why);
+            }
             let outputs = [DType::F32, DType::F16].map(|dtype| (dtype, shape.to_vec()));
             let accepts = Contract::Accepts { outputs: outputs.to_vec(), refusal: None };
             // Files have no such weights, and GPUs no such products.
