@@ -34,9 +34,8 @@ pub use registry::ALL;
 pub use rule::Rule;
 pub use siblings::{Same, beside, sibling};
 pub use support::call::{Call, case_dtype};
-pub use support::other_device::{
-    Devices, in_rust as other_device_in_rust, opened_in_rust, second, wants_other, wants_second,
-};
+pub use support::devices::{Devices, opened_in_rust, second};
+pub use support::other_device::{in_rust as other_device_in_rust, wants_other, wants_second};
 pub use support::reference_inputs::ReferenceInputs;
 pub use support::templates::{RUST_TEMPLATES, TORCH_TEMPLATES};
 

@@ -22,8 +22,11 @@ use crate::tensor::Value;
 /// Hunts run such cases in workers, which may die.
 pub(super) fn is_too_much(op: &Op, case: &Case) -> bool {
     const LARGEST: i64 = 1 << 12;
+    // A deeper graph may overflow the stack.
+    const DEEPEST: u32 = 100;
     let mut numbers = case.params.values().flat_map(Param::numbers);
     numbers.any(|number| matches!(number, Value::Int(value) if value > LARGEST))
+        || case.times.others().any(|times| times.get() > DEEPEST)
         || case.repeat.is_some_and(|repeat| repeat > Repeat::LEAST)
         || op.contract(case) == Contract::Unspecified(why::TOO_LARGE)
 }

@@ -2,6 +2,7 @@
 
 pub mod arguments;
 pub mod call;
+pub mod devices;
 pub mod dtypes;
 pub mod elements;
 pub mod images;

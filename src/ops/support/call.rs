@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use candle_core::{Device, Error, Result, Tensor};
 use candle_nn::VarBuilder;
 
-use super::other_device::Devices;
+use super::devices::Devices;
 use crate::case::Case;
 use crate::tensor::DType;
 
