@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::non_finite::{Named, NonFinite, Occurrences, describe, kinds};
-use crate::case::{Backward, Case, Param};
+use crate::case::{Backward, Case, Param, PerStep};
 use crate::exec::Worker;
 use crate::number::Num;
 use crate::ops::{Op, sequence};
@@ -43,8 +43,10 @@ pub struct Origin {
 /// One call of the case and its inputs.
 #[derive(Debug, Clone)]
 pub struct Step {
-    /// Its number in the sequence, from 1; 1 for a single call.
+    /// Its number among all calls, from 1.
     pub number: usize,
+    /// Its name in the case, such as `step 2`, with the time if it is made several times.
+    pub name: String,
     /// Its op.
     pub op: &'static Op,
     /// The call on its own, on the output of the step before it.
@@ -56,18 +58,46 @@ pub struct Step {
 }
 
 /// Runs longer and longer prefixes of `case` forward, then longer and longer suffixes backward, on the outputs of the prefixes.
-/// Each run adds the results of one more call. Ignores second derivatives.
+/// Each run adds the results of one more call. Ignores second derivatives. An `Err` for a step that is made too often.
 pub fn trace(worker: &mut Worker, case: &Case) -> anyhow::Result<Trace> {
     let mut whole = case.clone();
     if case.steps.is_empty() {
         whole = Case { backward: case.backward, ..Case::new(sequence::SEQUENCE.name) }.then(whole);
     }
+    let calls: u32 = (0..whole.steps.len()).map(|place| whole.times.at(place).get()).sum();
+    anyhow::ensure!(calls <= MOST_CALLS, "a trace runs each call alone: lower `times` to {MOST_CALLS} calls in all");
     let mut trace = Trace::default();
-    let steps = trace.run_forward(worker, &whole)?;
+    let names = names(&whole);
+    let whole = unrolled(&whole);
+    let steps = trace.run_forward(worker, &whole, names)?;
     if trace.failed.is_none() && !whole.backward.is_none() {
         trace.run_backward(worker, &whole, &steps)?;
     }
     Ok(trace)
+}
+
+/// The most calls that are traced. Each takes a run of all calls before it, and one of all calls behind it.
+const MOST_CALLS: u32 = 100;
+
+/// The name of each call of a sequence.
+fn names(case: &Case) -> Vec<String> {
+    let of = |place: usize| {
+        let times = case.times.at(place).get();
+        (1..=times).map(move |time| {
+            let step = place + 1;
+            if times == 1 { format!("step {step}") } else { format!("step {step}, time {time}") }
+        })
+    };
+    (0..case.steps.len()).flat_map(of).collect()
+}
+
+/// The sequence with a step for each time that a step is made.
+fn unrolled(case: &Case) -> Case {
+    let each = |call: Case| {
+        let times = call.times.at(0).get();
+        (0..times).map(move |_| Case { times: PerStep::default(), ..call.clone() })
+    };
+    case.with_calls(case.calls().into_iter().flat_map(each).collect())
 }
 
 /// Describes the inputs and params of the case that hold NaN or infinities; `None` if all are finite.
@@ -92,12 +122,12 @@ fn float_inputs(case: &Case) -> Vec<Named> {
 
 impl Trace {
     /// Runs the prefixes. Returns the steps with their inputs.
-    fn run_forward(&mut self, worker: &mut Worker, whole: &Case) -> anyhow::Result<Vec<Step>> {
+    fn run_forward(&mut self, worker: &mut Worker, whole: &Case, names: Vec<String>) -> anyhow::Result<Vec<Step>> {
         let mut steps = Vec::new();
         let mut previous_output = None;
-        for (index, step) in sequence::steps(whole).into_iter().enumerate() {
+        for (index, (step, name)) in sequence::steps(whole).into_iter().zip(names).enumerate() {
             let (op, call, flowing) = (step.op, step.on(previous_output), step.flowing);
-            let step = Step { number: index + 1, op, call, flowing, incoming_gradient: None };
+            let step = Step { number: index + 1, name, op, call, flowing, incoming_gradient: None };
             let prefix = Case { backward: Backward::None, ..sequence::prefix(whole, step.number) };
             let outputs = match worker.run_once(&prefix)? {
                 Outcome::Returned(returned) => returned.outputs,
@@ -164,7 +194,7 @@ impl Trace {
         }
         if let Some((step, how)) = &self.failed {
             entries
-                .push(format!("step {}, {} {last_pass} on {devices} ends the trace: {how}", step.number, step.op.name));
+                .push(format!("{}, {} {last_pass} on {devices} ends the trace: {how}", step.name, step.op.name));
         }
         entries
     }
@@ -190,14 +220,14 @@ impl PassTrace {
 
 impl Origin {
     fn entry(&self, pass: &str, devices: &str) -> String {
-        let Step { number, op, call, incoming_gradient, .. } = &self.step;
+        let Step { name, op, call, incoming_gradient, .. } = &self.step;
         let occurrences: Vec<String> = self.occurrences.iter().map(ToString::to_string).collect();
         let mut inputs = float_inputs(call);
         inputs.extend(incoming_gradient.clone().map(|gradient| ("the gradient that reached it".to_string(), gradient)));
         let inputs = (!inputs.is_empty()).then(|| format!("given {}", describe(&inputs, self.occurrences.first())));
         let reference = if pass == "forward" { self.reference() } else { None };
         let facts = inputs.into_iter().chain(reference).collect::<Vec<_>>().join("; ");
-        let entry = format!("step {number}, {} {pass} on {devices}: {}\n{facts}", op.name, occurrences.join("; "));
+        let entry = format!("{name}, {} {pass} on {devices}: {}\n{facts}", op.name, occurrences.join("; "));
         entry.trim_end().to_string()
     }
 
