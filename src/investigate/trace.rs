@@ -193,8 +193,7 @@ impl Trace {
             last_pass = name;
         }
         if let Some((step, how)) = &self.failed {
-            entries
-                .push(format!("{}, {} {last_pass} on {devices} ends the trace: {how}", step.name, step.op.name));
+            entries.push(format!("{}, {} {last_pass} on {devices} ends the trace: {how}", step.name, step.op.name));
         }
         entries
     }
