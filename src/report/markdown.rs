@@ -198,8 +198,8 @@ impl<'a> Report<'a> {
             return String::new();
         };
         let said = format!("PyTorch: {}", unwrapped(said)).replace(". ", ".\n");
-        let answer: String = said.lines().map(|line| format!("# {line}\n")).collect();
-        folded("The same call in PyTorch, for comparison", "python", &format!("{script}\n{answer}"))
+        let answer = said.lines().map(|line| format!("# {line}")).collect::<Vec<_>>().join("\n");
+        folded("The same call in PyTorch, for comparison", "python", &format!("{script}\n{answer}\n"))
     }
 
     /// The right behaviour, and on whose word.

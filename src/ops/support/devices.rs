@@ -1,6 +1,6 @@
 //! The device objects of a case: its own, and those that its steps are made on. For a case on the CPU, all are the CPU.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;
 use std::sync::Mutex;
 
@@ -19,13 +19,9 @@ pub struct Devices {
 impl Devices {
     /// Opens those that the steps of `case` are made on, beside `own`.
     pub fn open(case: &Case, own: &Device) -> Result<Self> {
-        let mut devices = Self::only(own);
-        for object in case.devices.others() {
-            if !devices.others.contains_key(&object) {
-                devices.others.insert(object, There::open(object, own)?);
-            }
-        }
-        Ok(devices)
+        let objects: BTreeSet<DeviceObject> = case.devices.others().collect();
+        let opened = objects.into_iter().map(|object| Ok((object, There::open(object, own)?)));
+        Ok(Self { own: own.clone(), others: opened.collect::<Result<_>>()? })
     }
 
     /// `own` alone.
