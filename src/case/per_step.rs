@@ -1,4 +1,4 @@
-//! What a sequence says of each of its steps: in which thread it is made, on which device object, and how often.
+//! The host thread, the device object and the number of times of each step of a sequence.
 
 use serde::{Deserialize, Serialize};
 

@@ -79,7 +79,7 @@ impl std::fmt::Display for Pattern {
     }
 }
 
-/// What the steps of a sequence are spread over.
+/// The things that the steps of a sequence are spread over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Across {
