@@ -60,7 +60,7 @@ pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
     }
 }
 
-/// Whether a call that is invalid, or whose result is not specified for the reason `why`, panics because elements overflow: they do
+/// True if a call that is invalid, or whose result is not specified for the reason `why`, panics because elements overflow: they do
 /// so in a checked build of Rust only.
 pub(super) fn is_overflow(panic: &Panic, why: &str) -> bool {
     let is_in_op_rs = panic.place.file_and_line().is_some_and(|(file, _)| file == "candle-core/src/op.rs");
