@@ -98,9 +98,9 @@ pub struct Times(u32);
 
 impl Times {
     /// The most.
-    pub const MOST: u32 = 100_000;
+    const MOST: u32 = 100_000;
 
-    /// Any number from 1 to [`Times::MOST`]; `None` beyond.
+    /// Any number from 1 to 100,000; `None` beyond.
     pub fn new(times: u32) -> Option<Self> {
         (1..=Self::MOST).contains(&times).then_some(Self(times))
     }

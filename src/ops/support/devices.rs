@@ -64,7 +64,7 @@ pub fn second(device: &Device) -> Result<Device> {
 pub struct There {
     device: Device,
     /// True if nobody else has it.
-    is_own: bool,
+    is_exclusive: bool,
 }
 
 impl Deref for There {
@@ -77,7 +77,7 @@ impl Deref for There {
 impl Drop for There {
     fn drop(&mut self) {
         // Nothing runs on it any more when it is closed. An error stays in the context, where the case's own device finds it.
-        if self.is_own {
+        if self.is_exclusive {
             let _ = self.device.synchronize();
         }
     }
@@ -86,17 +86,17 @@ impl Drop for There {
 impl There {
     /// The host.
     pub fn host() -> Self {
-        Self { device: Device::Cpu, is_own: false }
+        Self { device: Device::Cpu, is_exclusive: false }
     }
 
     /// The device of this `object` for a case that runs on `own`.
     pub fn open(object: DeviceObject, own: &Device) -> Result<Self> {
-        let shared = |device| Self { device, is_own: false };
-        let of_its_own = |device| Self { device, is_own: true };
+        let shared = |device| Self { device, is_exclusive: false };
+        let exclusive = |device| Self { device, is_exclusive: true };
         Ok(match (object, own.location()) {
             (Second, _) => shared(second(own)?),
-            (Again, DeviceLocation::Cuda { gpu_id }) => of_its_own(Device::new_cuda(gpu_id)?),
-            (OwnStream, DeviceLocation::Cuda { gpu_id }) => of_its_own(Device::new_cuda_with_stream(gpu_id)?),
+            (Again, DeviceLocation::Cuda { gpu_id }) => exclusive(Device::new_cuda(gpu_id)?),
+            (OwnStream, DeviceLocation::Cuda { gpu_id }) => exclusive(Device::new_cuda_with_stream(gpu_id)?),
             (Own | Again | OwnStream, _) => shared(own.clone()),
         })
     }
