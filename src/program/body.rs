@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
 
-use super::imports::Imports;
+use super::imports::{Imports, is_used};
 use super::{rust, templates};
 use crate::case::{Backward, Case, DeviceObject, Repeat, Times, weight};
 use crate::device::Device;
@@ -165,7 +165,8 @@ impl Body {
     fn repeat(&mut self, repeat: Repeat, first: &Case) {
         let calls = self.lines.iter().skip(self.first_call);
         let calls: Vec<String> = calls.flat_map(|line| line.lines()).map(|line| format!("    {line}")).collect();
-        let copies = first.inputs.keys().map(|name| format!("    let {name} = {name}.copy()?;"));
+        let used = first.inputs.keys().filter(|name| calls.iter().any(|line| is_used(name, line)));
+        let copies: Vec<_> = used.map(|name| format!("    let {name} = {name}.copy()?;")).collect();
         let begin = format!("// Watch the memory in use.\nfor _ in 1..{} {{", repeat.times());
         let looped: Vec<String> = std::iter::once(begin).chain(copies).chain(calls).chain(["}".to_string()]).collect();
         self.lines.splice(self.first_call..self.first_call, looped);
@@ -192,14 +193,20 @@ impl Body {
             };
             shared.extend(buffer.parts.iter().map(part));
         }
+        let mut lines = templates::rust_call(op, whole_call, self.device)?;
+        let text = lines.join("\n");
         for (name, data) in op.in_order(call) {
             let own = format!("{prefix}{name}");
+            let has_gradient = op.has_gradient(whole, &own);
+            if !has_gradient && !is_used(name, &text) {
+                // The call takes its shape or dtype alone.
+                continue;
+            }
             match shared.get(name) {
                 Some(part) => self.lines.push(format!("let {name} = {part}{};", rust::view(data))),
-                None => self.input(name, &own, data, op.has_gradient(whole, &own))?,
+                None => self.input(name, &own, data, has_gradient)?,
             }
         }
-        let mut lines = templates::rust_call(op, whole_call, self.device)?;
         let binds = |name: &str| {
             let forms = [format!("let {name} "), format!("let mut {name} ")];
             lines.iter().any(|line| forms.iter().any(|form| line.starts_with(form)))

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 /// The items of candle-core that only some programs need.
-const ITEMS: [&str; 7] = ["DType", "IndexOp", "Module", "ModuleT", "Var", "D", "test_utils"];
+const ITEMS: [&str; 8] = ["DType", "IndexOp", "Module", "ModuleT", "Tensor", "Var", "D", "test_utils"];
 
 /// Items of candle-nn, each with the text that needs it: traits, and a type that calls name without its path.
 const ITEMS_OF_NN: [(&str, &str); 4] =
@@ -70,8 +70,15 @@ fn needs(body: &str, name: &str) -> bool {
         "Module" => body.contains(".forward("),
         "ModuleT" => body.contains(".forward_t("),
         "D" => body.contains("(D::") || body.contains("= D::"),
-        name => body.contains(&format!("{name}::")),
+        name => is_used(name, body),
     }
+}
+
+/// True if `text` has this word.
+pub fn is_used(name: &str, text: &str) -> bool {
+    let is_of_a_word = |c: char| c.is_alphanumeric() || c == '_';
+    text.match_indices(name)
+        .any(|(at, _)| !text[..at].ends_with(is_of_a_word) && !text[at + name.len()..].starts_with(is_of_a_word))
 }
 
 /// The paths of the `use` items at the top level of a source that rustfmt has formatted.

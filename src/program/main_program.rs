@@ -21,7 +21,7 @@ pub fn main_program(body: Body, backward: Backward, options: &ProgramOptions) ->
         main.gradients(backward)?;
     }
     let comments: String = options.comments.iter().map(|line| ["// ", line, "\n"].concat()).collect();
-    let imports = main.0.imports(&["Device", "Result", "Tensor"]);
+    let imports = main.0.imports(&["Device", "Result"]);
     Ok(format!("{comments}{imports}\nfn main() -> Result<()> {{\n{}    Ok(())\n}}\n", main.0.indented()))
 }
 

@@ -11,7 +11,7 @@ use crate::case::{Backward, Case};
 use crate::device::Device;
 use crate::ops::{Contract, Law, Rule, invariants};
 use crate::oracle::{Evidence, Expectation, OracleName, judge};
-use crate::outcome::{Gradients, Observation, Outcome, Phase, Returned};
+use crate::outcome::{CudaError, Gradients, Observation, Outcome, Phase, Returned};
 use crate::tensor::{DType, Tensor, Value, product};
 
 /// The most elements that a test lists; of a larger tensor, only elements that are wrong today.
@@ -50,8 +50,8 @@ pub struct Test {
 
 impl Test {
     fn new(name: String, body: &Body, only: Option<Device>, file: impl Fn(&str) -> String) -> Self {
-        let all = ["Device", "Result", "Tensor", "test_device"];
-        let imports = body.imports(if only.is_some() { &all[..3] } else { &all });
+        let all = ["Device", "Result", "test_device"];
+        let imports = body.imports(if only.is_some() { &all[..2] } else { &all });
         // Some files of candle's tests import the `Result` of anyhow, which closures do not return.
         let body = body.borrowing().replace("| -> Result<", &format!("| -> {CORE}::Result<"));
         let function = match only {
@@ -156,14 +156,21 @@ pub fn test(evidence: &Evidence, seen: &Observation, oracle: OracleName) -> Resu
     if test.0.bound == Bound::Nothing && matches!(seen.outcome, Outcome::Returned(_)) {
         return Err("a random value has no expected value".to_string());
     }
-    let is_of_elements = oracle == OracleName::Contract
-        && matches!(&evidence.contract, Contract::Rejects(rule) if rule.is_of_elements());
+    // Where a kernel asserts already, only an `Err` is better.
+    let asserts = matches!(&seen.outcome, Outcome::Faulted(fault) if fault.kind == CudaError::Assert);
+    let is_of_elements = !asserts && matches!(&evidence.contract, Contract::Rejects(rule) if rule.is_of_elements());
     // A kernel does not return an `Err`.
     let may_assert = is_of_elements && seen.device != Device::Cpu;
     let promise = match (&evidence.contract, &seen.outcome) {
+        (Contract::Rejects(_), Outcome::OutOfMemory(_) | Outcome::TimedOut(_)) => {
+            return Err("with enough memory and time, the test would pass".to_string());
+        }
         (Contract::Rejects(rule), _) if may_assert => test.refuses_or_asserts(rule),
         (Contract::Rejects(rule), _) => test.refuses(rule),
         (_, Outcome::Returned(returned)) if oracle == OracleName::Invariant => test.invariants(evidence, returned)?,
+        (Contract::Unspecified(_), Outcome::Returned(_)) if oracle == OracleName::Checker => {
+            return Err("a checker alone sees it".to_string());
+        }
         (Contract::Unspecified(_), _) => test.survives(),
         (Contract::Accepts { .. }, Outcome::Unsupported(_) | Outcome::TimedOut(_)) => {
             return Err("the test would not end".to_string());

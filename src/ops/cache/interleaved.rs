@@ -6,9 +6,10 @@ use ndarray::{ArrayD, Axis};
 use crate::number::Num;
 use crate::ops::support::arguments::APPENDS;
 use crate::ops::support::models::kv_cache::{
-    APPEND_DIM, CACHE_SUPPORT, RESET, append_all, draw_parts, history, part_shape, spans,
+    APPEND_DIM, CACHE_SUPPORT, RESET, ROUNDS, affords, append_all, draw_parts, history, part_shape, rounds, totals,
 };
-use crate::ops::{Contract, Op, rule};
+use crate::ops::support::moving::gather_map::TOO_LARGE;
+use crate::ops::{Contract, Op, rule, why};
 
 /// `InterleavedKvCache::new(head_dim)` of keys and values `(1, H, S, D)`: `(all S, H, 2 D)`, keys before values.
 pub static INTERLEAVED: Op = Op {
@@ -21,7 +22,7 @@ pub static INTERLEAVED: Op = Op {
     ],
     support: CACHE_SUPPORT,
     inputs: APPENDS,
-    params: &[APPEND_DIM, RESET],
+    params: &[APPEND_DIM, RESET, ROUNDS],
     generate: &|draw| {
         let (heads, width) = (draw.positive()?, draw.positive()?);
         Ok(draw_parts(draw, CACHE_SUPPORT, vec![1, heads, 1, width], 2)?.param("dim", 2_usize))
@@ -31,10 +32,12 @@ pub static INTERLEAVED: Op = Op {
             Contract::Unspecified("keys that are not (1, H, S, D)")
         }
         Err(contract) => contract,
+        Ok(_) if rounds(case) == 0 => Contract::Unspecified(why::NO_CALL),
         Ok((_, shape)) if shape[0] != 1 => Contract::Rejects(&rule::BATCH),
+        Ok(_) if !affords(case, 2, 0) => TOO_LARGE,
         Ok((dtype, shape)) => {
-            let output = |&(_, length): &(usize, usize)| (dtype, vec![length, shape[1], 2 * shape[3]]);
-            Contract::Accepts { outputs: spans(case, 2).iter().map(output).collect(), refusal: None }
+            let output = |length| (dtype, vec![length, shape[1], 2 * shape[3]]);
+            Contract::Accepts { outputs: totals(case, 2).into_iter().map(output).collect(), refusal: None }
         }
     },
     call: &|call| {
@@ -44,16 +47,17 @@ pub static INTERLEAVED: Op = Op {
     },
     source: r#"
         let mut cache = candle_nn::kv_cache::InterleavedKvCache::new({{ inputs.k0.shape|last }});
-        let mut outputs = Vec::new();
+        {% include "rounds" %}
         {% for n in range(4) if inputs["k" ~ n] and inputs["v" ~ n] %}
         {% include "reset" %}
         outputs.push(cache.append(&k{{ n }}, &v{{ n }})?);
         {% endfor %}
+        {% include "end of rounds" %}
     "#,
     // PyTorch has no such cache.
     torch: "",
     reference: Some(&|inputs| {
-        let both = |(k, v): (ArrayD<Num>, ArrayD<Num>)| {
+        let both = |[k, v]: [ArrayD<Num>; 2]| {
             let swapped = |x: ArrayD<Num>| x.index_axis_move(Axis(0), 0).permuted_axes(vec![1, 0, 2]);
             ndarray::concatenate(Axis(2), &[swapped(k).view(), swapped(v).view()]).expect("one shape")
         };

@@ -5,7 +5,7 @@ use candle_nn::kv_cache::KvCache;
 
 use crate::ops::support::arguments::APPENDS;
 use crate::ops::support::models::kv_cache::{
-    CACHE_PARAMS, CACHE_SUPPORT, affords, append_all, draw_cache, lengths, whole_contract, whole_reference,
+    CACHE_PARAMS, CACHE_SUPPORT, affords, append_all, draw_cache, lengths, rounds, whole_contract, whole_reference,
 };
 use crate::ops::support::moving::gather_map::TOO_LARGE;
 use crate::ops::{Contract, Op, rule, why};
@@ -29,7 +29,7 @@ pub static KV: Op = Op {
     generate: &draw_cache,
     contract: &|case| {
         let max = case.size("max");
-        if max == 0 {
+        if max == 0 && rounds(case) > 0 {
             let appends = lengths(case, case.size("dim")).iter().any(|&length| length > 0);
             let nothing = Contract::Unspecified("an empty append to a cache of size 0");
             return if appends { Contract::Rejects(&rule::CACHE_SIZE) } else { nothing };

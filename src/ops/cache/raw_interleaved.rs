@@ -7,7 +7,7 @@ use ndarray::{ArrayD, ArrayView3};
 use crate::number::Num;
 use crate::ops::support::arguments::APPENDS;
 use crate::ops::support::models::kv_cache::{
-    CACHE_PARAMS, affords, append_all, draw_parts, history, part_shape, spans,
+    CACHE_PARAMS, affords, append_all, draw_parts, history, part_shape, rounds, totals,
 };
 use crate::ops::support::moving::gather_map::TOO_LARGE;
 use crate::ops::{Contract, Op, rule, why};
@@ -38,10 +38,11 @@ pub static RAW_INTERLEAVED: Op = Op {
         Err(Contract::Rejects(rule)) if *rule == rule::MIXED => Contract::Unspecified(why::NO_CALL),
         Err(contract) => contract,
         Ok((_, shape)) if shape.len() != 3 => Contract::Unspecified("keys that are not (S, H, D)"),
+        Ok(_) if rounds(case) == 0 => Contract::Unspecified(why::NO_CALL),
         Ok(_) if !affords(case, 0, case.size("max")) => TOO_LARGE,
         Ok((dtype, shape)) => {
-            let output = |&(_, length): &(usize, usize)| (dtype, vec![length * shape[1] * 2 * shape[2]]);
-            Contract::Accepts { outputs: spans(case, 0).iter().map(output).collect(), refusal: None }
+            let output = |length| (dtype, vec![length * shape[1] * 2 * shape[2]]);
+            Contract::Accepts { outputs: totals(case, 0).into_iter().map(output).collect(), refusal: None }
         }
     },
     call: &|call| {
@@ -60,7 +61,7 @@ pub static RAW_INTERLEAVED: Op = Op {
         {% set _, heads, width = inputs.k0.shape %}
         let mut cache = candle_nn::kv_cache::RawInterleavedKvCache::new({{ heads }}, {{ width }}, {{ max }});
         let flat = |x: &Tensor| x.flatten_all()?.to_vec1::<f32>();
-        let mut outputs = Vec::new();
+        {% include "rounds" %}
         {% for n in range(4) if inputs["k" ~ n] and inputs["v" ~ n] %}
         {% include "reset" %}
         {% set length = inputs["k" ~ n].shape[0] %}
@@ -71,11 +72,12 @@ pub static RAW_INTERLEAVED: Op = Op {
         {% endif %}
         outputs.push(Tensor::new(cache.data(), &device)?);
         {% endfor %}
+        {% include "end of rounds" %}
     "#,
     // PyTorch has no such cache.
     torch: "",
     reference: Some(&|inputs| {
-        let both = |(k, v): (ArrayD<Num>, ArrayD<Num>)| {
+        let both = |[k, v]: [ArrayD<Num>; 2]| {
             let mut data = Vec::new();
             let rows = |x: ArrayView3<Num>| x.rows().into_iter().map(|row| row.to_vec()).collect::<Vec<_>>();
             let (k, v) = (k.into_dimensionality().expect("three"), v.into_dimensionality().expect("three"));

@@ -2,16 +2,17 @@
 
 use candle_core::Tensor as Candle;
 use candle_nn::kv_cache::RotatingKvCache;
-use ndarray::{ArrayD, Axis, IxDyn};
+use ndarray::{ArrayD, IxDyn};
 
 use crate::case::Case;
 use crate::number::Num;
 use crate::ops::support::arguments::APPENDS;
 use crate::ops::support::models::kv_cache::{
-    CACHE_PARAMS, CACHE_SUPPORT, affords, append_all, draw_cache, history, part_shapes, spans, with_length,
+    Append, CACHE_PARAMS, CACHE_SUPPORT, Parts, affords, append_all, appends, draw_cache, of_last_round, part_shapes,
+    rounds, with_length,
 };
 use crate::ops::support::moving::gather_map::TOO_LARGE;
-use crate::ops::{Call, Contract, Op, ReferenceInputs};
+use crate::ops::{Call, Contract, Op, ReferenceInputs, why};
 use crate::tensor::DType;
 
 /// What each append returns, read at once, and what the cache holds at the end.
@@ -99,7 +100,7 @@ pub static ROTATING_POSITIONS: Op = Op {
     },
     source: r#"
         let mut cache = candle_nn::kv_cache::RotatingKvCache::new({{ dim }}, {{ max }});
-        let mut outputs = Vec::new();
+        {% include "rounds" %}
         {% for n in range(4) if inputs["k" ~ n] and inputs["v" ~ n] %}
         {% include "reset" %}
         {% set length = inputs["k" ~ n].shape[dim] %}
@@ -107,6 +108,7 @@ pub static ROTATING_POSITIONS: Op = Op {
         outputs.push(Tensor::new(positions, &device)?);
         cache.append(&k{{ n }}, &v{{ n }})?;
         {% endfor %}
+        {% include "end of rounds" %}
     "#,
     // PyTorch has no such cache.
     torch: "",
@@ -131,7 +133,7 @@ pub static ROTATING_MASK: Op = Op {
     inputs: APPENDS,
     params: CACHE_PARAMS,
     generate: &draw_cache,
-    contract: &|case| announced(case, |step| (DType::U8, vec![step.length, step.returned.len()])),
+    contract: &|case| announced(case, |step| (DType::U8, vec![step.length(), step.returned.len()])),
     call: &|call| {
         let mut cache = RotatingKvCache::new(call.size("dim"), call.size("max"));
         append_all(call, &mut cache, RotatingKvCache::reset, |cache, k, v| {
@@ -144,7 +146,7 @@ pub static ROTATING_MASK: Op = Op {
     },
     source: r#"
         let mut cache = candle_nn::kv_cache::RotatingKvCache::new({{ dim }}, {{ max }});
-        let mut outputs = Vec::new();
+        {% include "rounds" %}
         {% for n in range(4) if inputs["k" ~ n] and inputs["v" ~ n] %}
         {% include "reset" %}
         {% set length = inputs["k" ~ n].shape[dim] %}
@@ -153,14 +155,15 @@ pub static ROTATING_MASK: Op = Op {
         let nothing_hidden = || Tensor::zeros(({{ length }}, k.dim({{ dim }})?), DType::U8, &device);
         outputs.push(mask.map_or_else(nothing_hidden, Ok)?);
         {% endfor %}
+        {% include "end of rounds" %}
     "#,
     // PyTorch has no such cache.
     torch: "",
     reference: Some(&|inputs| {
         let max = inputs.case.size("max");
         let mask = |step: Step| {
-            ArrayD::from_shape_fn(IxDyn(&[step.length, step.returned.len()]), |index| {
-                let (query, key) = (step.before + index[0], step.returned[index[1]]);
+            ArrayD::from_shape_fn(IxDyn(&[step.length(), step.returned.len()]), |index| {
+                let (query, key) = (step.append.before + index[0], step.returned[index[1]]);
                 Num::exact(f64::from(u8::from(key > query || key + max <= query)))
             })
         };
@@ -187,14 +190,11 @@ fn ring_contract(case: &Case) -> Contract {
 }
 
 fn ring_reference(inputs: &ReferenceInputs) -> Vec<ArrayD<Num>> {
-    let axis = Axis(inputs.case.size("dim"));
-    let (mut outputs, mut held) = (Vec::new(), Vec::new());
-    for (step, (k, v)) in steps(inputs.case).into_iter().zip(history(inputs, axis.0)) {
-        outputs.extend([k.select(axis, &step.returned), v.select(axis, &step.returned)]);
-        held = vec![k.select(axis, &step.held), v.select(axis, &step.held)];
-    }
-    outputs.extend(held);
-    outputs
+    let parts = Parts::of(inputs, inputs.case.size("dim"));
+    let steps = steps(inputs.case);
+    let held = steps.last().map(|step| parts.at(step.append, step.held.iter().copied()));
+    let returned = steps.iter().map(|step| parts.at(step.append, step.returned.iter().copied()));
+    returned.chain(held).flatten().collect()
 }
 
 fn appended(call: &Call, keep: fn(&Candle) -> candle_core::Result<Candle>) -> candle_core::Result<Vec<Candle>> {
@@ -213,25 +213,34 @@ fn checked(case: &Case) -> Result<(DType, [Vec<usize>; 2]), Contract> {
         return Err(TOO_LARGE);
     }
     let known = part_shapes(case, dim)?;
-    if max == 0 { Err(Contract::Unspecified("a cache of size 0")) } else { Ok(known) }
+    match (max, rounds(case)) {
+        (0, _) => Err(Contract::Unspecified("a cache of size 0")),
+        (_, 0) => Err(Contract::Unspecified(why::NO_CALL)),
+        _ => Ok(known),
+    }
 }
 
-/// One append; positions count from the last reset.
+/// One append of the last round.
 struct Step {
-    /// How many positions there were before.
-    before: usize,
-    /// How many positions it adds.
-    length: usize,
-    /// What it returns.
+    append: Append,
+    /// The positions that it returns.
     returned: Vec<usize>,
-    /// What the cache holds afterwards.
+    /// The positions that the cache holds afterwards.
     held: Vec<usize>,
 }
 
+impl Step {
+    /// How many positions it adds.
+    fn length(&self) -> usize {
+        self.append.after - self.append.before
+    }
+}
+
 fn steps(case: &Case) -> Vec<Step> {
-    let max = case.size("max");
+    let (dim, max) = (case.size("dim"), case.size("max"));
     let (mut ring, mut next): (Vec<usize>, usize) = (Vec::new(), 0);
-    let step = |(before, after): (usize, usize)| {
+    let step = |append: Append| {
+        let Append { before, after, .. } = append;
         if before == 0 {
             (ring, next) = (Vec::new(), 0);
         }
@@ -249,7 +258,7 @@ fn steps(case: &Case) -> Vec<Step> {
             }
         }
         let returned = if long { (before..after).collect() } else { ring.clone() };
-        Step { before, length: after - before, returned, held: ring.clone() }
+        Step { append, returned, held: ring.clone() }
     };
-    spans(case, case.size("dim")).into_iter().map(step).collect()
+    of_last_round(case, dim, appends(case, dim).into_iter().map(step).collect())
 }

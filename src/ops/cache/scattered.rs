@@ -1,14 +1,16 @@
 //! `ScatteredKvCache`: a ring of `context` positions for each row of a batch. Rows may pause.
 
-use candle_core::Tensor as Candle;
-use candle_nn::kv_cache::{IndicesAndMask, ScatteredCacheBuilder};
+use candle_core::{Result, Tensor as Candle};
+use candle_nn::kv_cache::{IndicesAndMask, ScatteredCacheBuilder, ScatteredKvCache};
 use ndarray::{ArrayD, IxDyn};
 
 use crate::case::{Case, ParamSpec};
 use crate::generate::Draw;
 use crate::number::Num;
 use crate::ops::support::arguments::APPENDS;
-use crate::ops::support::models::kv_cache::{affords, draw_parts, lengths, pairs, part_shape};
+use crate::ops::support::models::kv_cache::{
+    ROUNDS, affords, append_all, draw_parts, lengths, of_last_round, part_shape, rounds,
+};
 use crate::ops::support::moving::gather_map::TOO_LARGE;
 use crate::ops::{Call, Contract, Op, rule, why};
 use crate::tensor::{DType, Support};
@@ -43,30 +45,22 @@ pub static SCATTERED: Op = Op {
         }
     },
     call: &|call| {
-        let mut outputs = Vec::new();
-        let mut visible = steps(call.case).into_iter();
+        let mut visible = all_steps(call.case).into_iter();
         announced(call, |cache, k, v, ids| {
             let (k, v) = cache.append(k, v, ids)?;
-            let Some(step) = visible.next().filter(|step| !step.whole) else {
-                outputs.extend([k, v]);
-                return Ok(());
-            };
+            let Some(step) = visible.next().filter(|step| !step.whole) else { return Ok(vec![k, v]) };
             let (rows, _, slots, _) = k.dims4()?;
             let seen: Vec<u8> = step.rows.iter().flatten().map(|slot| u8::from(slot.is_some())).collect();
             let seen = Candle::from_vec(seen, (rows, 1, slots, 1), k.device())?.broadcast_as(k.shape())?;
-            for x in [k, v] {
-                outputs.push(seen.where_cond(&x, &x.zeros_like()?)?);
-            }
-            Ok(())
-        })?;
-        Ok(outputs)
+            [k, v].iter().map(|x| seen.where_cond(x, &x.zeros_like()?)).collect()
+        })
     },
     source: r#"
         {% set rows, heads, _, width = inputs.k0.shape %}
         {% include "scattered builder" %}
         let mut cache = builder.make_cache({{ heads }}, {{ width }})?;
         let (mut lengths, mut paused) = ([0; {{ rows }}], [false; {{ rows }}]);
-        let mut outputs = Vec::new();
+        {% include "rounds" %}
         {% for n in range(4) if inputs["k" ~ n] and inputs["v" ~ n] %}
         {% set length = inputs["k" ~ n].shape[2] %}
         {% include 'ids of the active' %}
@@ -87,6 +81,7 @@ pub static SCATTERED: Op = Op {
         }
         {% endif %}
         {% endfor %}
+        {% include "end of rounds" %}
     "#,
     // PyTorch has no such cache.
     torch: "",
@@ -99,7 +94,7 @@ pub static SCATTERED: Op = Op {
                     outputs.push(part(place));
                     continue;
                 }
-                let parts: Vec<_> = (0..=place).map(part).collect();
+                let parts: Vec<_> = (0..lengths(inputs.case, 2).len()).map(part).collect();
                 let first = parts[0].shape().to_vec();
                 let shape = [first[0], first[1], inputs.case.size("context"), first[3]];
                 outputs.push(ArrayD::from_shape_fn(IxDyn(&shape), |index| match step.rows[index[0]][index[2]] {
@@ -137,22 +132,16 @@ pub static SCATTERED_MASK: Op = Op {
             contract.may_refuse(!case.is_contiguous(), why::CONTIGUOUS)
         }
     },
-    call: &|call| {
-        let mut outputs = Vec::new();
-        announced(call, |_, _, _, ids| {
-            outputs.push(ids.mask().clone());
-            Ok(())
-        })?;
-        Ok(outputs)
-    },
+    call: &|call| announced(call, |_, _, _, ids| Ok(vec![ids.mask().clone()])),
     source: r#"
         {% set rows, heads, _, width = inputs.k0.shape %}
         {% include "scattered builder" %}
-        let mut outputs = Vec::new();
+        {% include "rounds" %}
         {% for n in range(4) if inputs["k" ~ n] and inputs["v" ~ n] %}
         {% include 'ids of the active' %}
         outputs.push(ids.mask().clone());
         {% endfor %}
+        {% include "end of rounds" %}
     "#,
     // PyTorch has no such cache.
     torch: "",
@@ -184,6 +173,7 @@ pub static SCATTERED_MASK: Op = Op {
 const PARAMS: &[ParamSpec] = &[
     ParamSpec::size("context", 0, "The number of slots of each row."),
     ParamSpec::sizes("pauses", "One per append: its n-th bit pauses the n-th row."),
+    ROUNDS,
 ];
 
 /// The dtypes of these ops.
@@ -200,7 +190,7 @@ fn generate(draw: &mut Draw) -> arbitrary::Result<Case> {
     Ok(case.param("pauses", pauses))
 }
 
-fn checked(case: &Case) -> Result<(DType, Vec<usize>), Contract> {
+fn checked(case: &Case) -> std::result::Result<(DType, Vec<usize>), Contract> {
     let context = case.size("context");
     if !affords(case, 2, context) {
         return Err(TOO_LARGE);
@@ -215,33 +205,38 @@ fn checked(case: &Case) -> Result<(DType, Vec<usize>), Contract> {
     if !DType::FLOATS.contains(&dtype) {
         return Err(Contract::Unspecified("a dtype without an infinity to mask with"));
     }
-    if shape[0] == 0 { Err(Contract::Unspecified("no rows")) } else { Ok((dtype, shape)) }
+    match (shape[0], rounds(case)) {
+        (0, _) => Err(Contract::Unspecified("no rows")),
+        (_, 0) => Err(Contract::Unspecified(why::NO_CALL)),
+        _ => Ok((dtype, shape)),
+    }
 }
 
 fn paused(case: &Case, place: usize, row: usize) -> bool {
     case.sizes("pauses").get(place).copied().unwrap_or(0) >> row.min(63) & 1 == 1
 }
 
-/// Announces each part to the builder and hands its ids to `then`.
+/// What `then` returns for each part of the last round, which the builder hears of before.
 fn announced(
     call: &Call,
-    mut then: impl FnMut(
-        &mut candle_nn::kv_cache::ScatteredKvCache,
-        &Candle,
-        &Candle,
-        &IndicesAndMask,
-    ) -> candle_core::Result<()>,
-) -> candle_core::Result<()> {
+    mut then: impl FnMut(&mut ScatteredKvCache, &Candle, &Candle, &IndicesAndMask) -> Result<Vec<Candle>>,
+) -> Result<Vec<Candle>> {
     let first = call.tensor("k0")?;
     let (rows, heads, _, width) = first.dims4()?;
     let mut builder = ScatteredCacheBuilder::new(rows, call.size("context"), first.dtype(), first.device())?;
     let mut cache = builder.make_cache(heads, width)?;
-    for (place, (k, v)) in pairs(call).into_iter().enumerate() {
-        let active: Vec<bool> = (0..rows).map(|row| !paused(call.case, place, row)).collect();
-        let ids = builder.indices_and_mask(k.dim(2)?, &active)?;
-        then(&mut cache, k, v, &ids)?;
-    }
-    Ok(())
+    let mut places = (0..lengths(call.case, 2).len()).cycle();
+    append_all(
+        call,
+        &mut cache,
+        |_| {},
+        |cache, k, v| {
+            let place = places.next().unwrap_or(0);
+            let active: Vec<bool> = (0..rows).map(|row| !paused(call.case, place, row)).collect();
+            let ids = builder.indices_and_mask(k.dim(2)?, &active)?;
+            then(cache, k, v, &ids)
+        },
+    )
 }
 
 /// What a slot of the ring holds.
@@ -264,7 +259,13 @@ struct Step {
     rows: Vec<Vec<Option<Slot>>>,
 }
 
+/// The appends of the last round.
 fn steps(case: &Case) -> Vec<Step> {
+    of_last_round(case, 2, all_steps(case))
+}
+
+/// The appends of all rounds.
+fn all_steps(case: &Case) -> Vec<Step> {
     let (context, rows) = (case.size("context"), case.tensor("k0").map_or(0, |k| k.shape[0]));
     let mut rings = vec![vec![None; context]; rows];
     let mut counts = vec![0; rows];
@@ -288,5 +289,6 @@ fn steps(case: &Case) -> Vec<Step> {
         let seen = |row: usize| if paused[row] { vec![None; context] } else { rings[row].clone() };
         Step { whole: context <= length, rows: (0..rows).map(seen).collect(), paused, before }
     };
-    lengths(case, 2).into_iter().enumerate().map(step).collect()
+    let all = (0..rounds(case)).flat_map(|_| lengths(case, 2).into_iter().enumerate());
+    all.map(step).collect()
 }

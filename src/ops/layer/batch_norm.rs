@@ -10,7 +10,7 @@ use crate::ops::support::arguments::EPS;
 use crate::ops::support::dtypes::FLOATS_AND_F8;
 use crate::ops::support::reducing::norm::{epsilon, unspecified_arguments, with_eps};
 use crate::ops::support::reducing::reductions::squared;
-use crate::ops::{Call, Contract, Op, ReferenceInputs, rule};
+use crate::ops::{Call, Contract, Op, ReferenceInputs, rule, why};
 use crate::tensor::{DType, Tensor, Value, Values, product};
 
 /// The inputs of both ops.
@@ -61,7 +61,7 @@ pub static BATCH_NORM: Op = Op {
 };
 
 /// `BatchNorm` of `x (N, C, ..)`, training: `x` standardized by the mean and biased variance of the batch, then the
-/// running mean and the running (unbiased) variance after a step of `momentum`.
+/// running mean and the running (unbiased) variance after `steps` steps of `momentum` on this batch.
 pub static BATCH_NORM_TRAIN: Op = Op {
     name: "layer.batch_norm_train",
     covers: &[
@@ -77,15 +77,24 @@ pub static BATCH_NORM_TRAIN: Op = Op {
         EPS,
         ParamSpec::size("features", 1, "The number of channels."),
         ParamSpec::float("momentum", 0.1, "The weight of the batch in the running mean and variance.").optional(),
+        ParamSpec::size("steps", 1, "How often the layer is trained on the batch.").optional(),
     ],
     generate: &|draw| {
         let dtype = draw.dtype(BATCH_NORM.support)?;
         let case = generate(draw, dtype, statistics(dtype))?;
-        Ok(case.param("momentum", *draw.choose(&[0.125, 0.5, 0.0, 1.0])?))
+        let case = case.param("momentum", *draw.choose(&[0.125, 0.5, 0.0, 1.0])?);
+        Ok(if draw.one_in(16)? { case.param("steps", *draw.choose(&[10, 100, 1000_usize])?) } else { case })
     },
-    contract: &|case| contract(case, true),
+    contract: &|case| match steps(case) {
+        0 => Contract::Unspecified(why::NO_CALL),
+        1..=MOST_STEPS => contract(case, true),
+        _ => Contract::Unspecified(why::TOO_LARGE),
+    },
     call: &|call| {
         let layer = layer(call)?;
+        for _ in 1..steps(call.case) {
+            layer.forward_train(call.tensor("x")?)?;
+        }
         let out = layer.forward_train(call.tensor("x")?)?;
         // All outputs in one dtype: the backward pass starts from their sum.
         let running = [layer.running_mean(), layer.running_var()].map(|running| running.to_dtype(out.dtype()));
@@ -102,6 +111,11 @@ pub static BATCH_NORM_TRAIN: Op = Op {
         {% else %}
         let norm = candle_nn::BatchNorm::new_no_bias{{ more }}({{ features }}, {{ running }}, {{ eps }})?;
         {% endif %}
+        {% if steps is defined %}
+        for _ in 1..{{ steps }} {
+            norm.forward_train(&x)?;
+        }
+        {% endif %}
         let normalized = norm.forward_train(&x)?;
         let [mean, variance] = [norm.running_mean(), norm.running_var()].map(|running| running.to_dtype(x.dtype()));
         let outputs = [normalized, mean?, variance?];
@@ -111,6 +125,10 @@ pub static BATCH_NORM_TRAIN: Op = Op {
         {% set more = "training=True, momentum=" ~ momentum|default("0.1") ~ ", eps=" ~ eps %}
         {% if inputs.x.dtype != inputs.running_mean.dtype %}{{ lacks("statistics of another dtype") }}{% endif %}
         mean, variance = running_mean.clone(), running_var.clone()
+        {% if steps is defined %}
+        for _ in range({{ steps }} - 1):
+            F.batch_norm(x, mean, variance, {{ affine }}, {{ more }})
+        {% endif %}
         normalized = F.batch_norm(x, mean, variance, {{ affine }}, {{ more }})
         outputs = [normalized, mean, variance]
     "#,
@@ -120,6 +138,14 @@ pub static BATCH_NORM_TRAIN: Op = Op {
     promise: "candle-nn/src/batch_norm.rs; torch.nn.BatchNorm1d and BatchNorm2d, which reject a negative eps \
               and take any momentum",
 };
+
+/// The most steps that a contract judges.
+const MOST_STEPS: usize = 10_000;
+
+/// How often a case trains the layer on its batch.
+fn steps(case: &Case) -> usize {
+    case.optional_size("steps").unwrap_or(1)
+}
 
 /// The dtype in which a layer of `dtype` computes its statistics.
 fn statistics(dtype: DType) -> DType {
@@ -249,10 +275,12 @@ fn trained(inputs: &ReferenceInputs) -> Vec<ArrayD<Num>> {
     let moved = |name: &str, batch: &[Num]| {
         let mut running = inputs.array(name);
         for (old, &new) in running.iter_mut().zip(batch) {
-            let kept = if count > 1.0 || name != "running_var" { 0.0 } else { (momentum.value * old.value).abs() };
-            let moved = (*old * (Num::exact(1.0) - momentum) + new * momentum).detached();
-            let moved = Num { error: moved.error + kept, ..moved };
-            *old = Num::sum([Num { unit: new.unit, ..moved }]);
+            for _ in 0..steps(inputs.case) {
+                let kept = if count > 1.0 || name != "running_var" { 0.0 } else { (momentum.value * old.value).abs() };
+                let moved = (*old * (Num::exact(1.0) - momentum) + new * momentum).detached();
+                let moved = Num { error: moved.error + kept, ..moved };
+                *old = Num::sum([Num { unit: new.unit, ..moved }]);
+            }
         }
         running
     };

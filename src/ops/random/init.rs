@@ -36,6 +36,7 @@ pub static INIT: Op = Op {
         let shape = (call.size("rows"), call.size("columns"));
         check_distribution(
             init.var(shape, candle_dtype(dtype(call.case)), call.device)?.as_tensor(),
+            &[],
             call.case,
             &distribution,
         )

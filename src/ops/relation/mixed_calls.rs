@@ -15,7 +15,7 @@ use crate::tensor::{DType, Support};
 struct Arguments<'a> {
     x: Tensor,
     blocks: Tensor,
-    row: Tensor,
+    vector: Tensor,
     column: Tensor,
     rows: Tensor,
     ids: Tensor,
@@ -28,13 +28,19 @@ macro_rules! calls {
     (|$($argument:ident),*| $($name:literal = $call:expr;)*) => {
         const NAMES: &[&str] = &[$($name),*];
         const SOURCE: &str = concat!(
-            "let x = Tensor::new(&[[0f32, 1.0, 2.0], [3.0, 4.0, 5.0]], &device)?;\n\
-             let (row, column) = (x.narrow(0, 0, 1)?.squeeze(0)?, x.narrow(1, 0, 1)?.contiguous()?);\n\
-             let (rows, ids) = (Tensor::new(&[1u32, 0], &device)?, Tensor::new(&[[2u32], [0]], &device)?);\n\
-             let (mask, blocks) = (x.lt(2.5)?, Tensor::ones((2, 32), DType::F32, &device)?);\n\
-             let moved = |tensor: &Tensor| tensor.to_device(&Device::Cpu)?.to_device({{ there }});\n",
-            $("{% if call == \"", $name, "\" %}\nlet mixed = ", stringify!($call), ";\n{% endif %}\n",)*
-            "{% if cuda %}\nassert!(mixed.is_err());\n{% else %}\nmixed?;\n{% endif %}\n\
+            "{% set mixed %}\n",
+            $("{% if call == \"", $name, "\" %}\n", stringify!($call), "\n{% endif %}\n",)*
+            "{% endset %}\n\
+             {% if \"x\" in mixed %}\nlet x = Tensor::new(&[[0f32, 1.0, 2.0], [3.0, 4.0, 5.0]], &device)?;\n{% endif %}\n\
+             {% if \"vector\" in mixed %}\nlet vector = x.narrow(0, 0, 1)?.squeeze(0)?;\n{% endif %}\n\
+             {% if \"column\" in mixed %}\nlet column = x.narrow(1, 0, 1)?.contiguous()?;\n{% endif %}\n\
+             {% if \"rows\" in mixed %}\nlet rows = Tensor::new(&[1u32, 0], &device)?;\n{% endif %}\n\
+             {% if \"ids\" in mixed %}\nlet ids = Tensor::new(&[[2u32], [0]], &device)?;\n{% endif %}\n\
+             {% if \"mask\" in mixed %}\nlet mask = x.lt(2.5)?;\n{% endif %}\n\
+             {% if \"blocks\" in mixed %}\nlet blocks = Tensor::ones((2, 32), DType::F32, &device)?;\n{% endif %}\n\
+             let moved = |tensor: &Tensor| tensor.to_device(&Device::Cpu)?.to_device({{ there }});\n\
+             let mixed = {{ mixed|trim }};\n\
+             {% if cuda %}\nassert!(mixed.is_err());\n{% else %}\nmixed?;\n{% endif %}\n\
              Tensor::new(&[1u8], &device)?\n",
         );
 
@@ -49,7 +55,7 @@ macro_rules! calls {
 }
 
 calls! {
-    |x, blocks, row, column, rows, ids, mask, moved|
+    |x, blocks, vector, column, rows, ids, mask, moved|
     "add" = x.add(&moved(&x)?);
     "eq" = x.eq(&moved(&x)?);
     "matmul" = x.matmul(&moved(&x.t()?.contiguous()?)?);
@@ -69,9 +75,9 @@ calls! {
     "where_cond if false" = mask.where_cond(&x, &moved(&x)?);
     "cat" = Tensor::cat(&[x.clone(), moved(&x)?], 0);
     "slice_set" = x.copy()?.slice_set(&moved(&x)?, 0, 0).map(|()| x.clone());
-    "rms_norm" = candle_nn::ops::rms_norm(&x, &moved(&row)?, 1e-5);
-    "layer_norm of weight" = candle_nn::ops::layer_norm(&x, &moved(&row)?, &row, 1e-5);
-    "layer_norm of bias" = candle_nn::ops::layer_norm(&x, &row, &moved(&row)?, 1e-5);
+    "rms_norm" = candle_nn::ops::rms_norm(&x, &moved(&vector)?, 1e-5);
+    "layer_norm of weight" = candle_nn::ops::layer_norm(&x, &moved(&vector)?, &vector, 1e-5);
+    "layer_norm of bias" = candle_nn::ops::layer_norm(&x, &vector, &moved(&vector)?, 1e-5);
     "rope of cos" = {
         let heads = x.narrow(1, 0, 2)?.reshape((1, 1, 2, 2))?;
         candle_nn::rotary_emb::rope(&heads, &moved(&column)?, &column)
@@ -81,19 +87,19 @@ calls! {
         candle_nn::rotary_emb::rope_i(&heads, &column, &moved(&column)?)
     };
     "batch_norm of the mean" = {
-        let norm = candle_nn::BatchNorm::new(3, moved(&row)?, row.clone(), row.clone(), row, 1e-5)?;
+        let norm = candle_nn::BatchNorm::new(3, moved(&vector)?, vector.clone(), vector.clone(), vector, 1e-5)?;
         norm.forward_t(&x, false)
     };
     "batch_norm of the mean in training" = {
-        let norm = candle_nn::BatchNorm::new(3, moved(&row)?, row.clone(), row.clone(), row, 1e-5)?;
+        let norm = candle_nn::BatchNorm::new(3, moved(&vector)?, vector.clone(), vector.clone(), vector, 1e-5)?;
         norm.forward_t(&x, true)
     };
     "batch_norm of the variance in training" = {
-        let norm = candle_nn::BatchNorm::new(3, row.clone(), moved(&row)?, row.clone(), row, 1e-5)?;
+        let norm = candle_nn::BatchNorm::new(3, vector.clone(), moved(&vector)?, vector.clone(), vector, 1e-5)?;
         norm.forward_t(&x, true)
     };
-    "group_norm of weight" = candle_nn::GroupNorm::new(moved(&row)?, row, 3, 1, 1e-5)?.forward(&x.unsqueeze(2)?);
-    "prelu of weight" = candle_nn::PReLU::new(moved(&row)?, false).forward(&x);
+    "group_norm of weight" = candle_nn::GroupNorm::new(moved(&vector)?, vector, 3, 1, 1e-5)?.forward(&x.unsqueeze(2)?);
+    "prelu of weight" = candle_nn::PReLU::new(moved(&vector)?, false).forward(&x);
     "linear of bias" = candle_nn::Linear::new(x.clone(), Some(moved(&rows.to_dtype(x.dtype())?)?)).forward(&x);
     "embedding of ids" = candle_nn::Embedding::new(x, 3).forward(&moved(&rows)?);
     "cache of keys" = {
@@ -137,7 +143,7 @@ pub static MIXED_CALLS: Op = Op {
         let x = Tensor::new(&[[0f32, 1.0, 2.0], [3.0, 4.0, 5.0]], device)?;
         let elsewhere = there(here)?;
         let arguments = Arguments {
-            row: x.narrow(0, 0, 1)?.squeeze(0)?,
+            vector: x.narrow(0, 0, 1)?.squeeze(0)?,
             column: x.narrow(1, 0, 1)?.contiguous()?,
             rows: Tensor::new(&[1u32, 0], device)?,
             ids: Tensor::new(&[[2u32], [0]], device)?,

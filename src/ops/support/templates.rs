@@ -1,7 +1,7 @@
 //! Templates that the sources of several ops include.
 
 /// Templates that [`crate::ops::Op::source`] may include, by name.
-pub const RUST_TEMPLATES: [(&str, &str); 16] = [
+pub const RUST_TEMPLATES: [(&str, &str); 18] = [
     ("window", "padding: {{ padding }}, stride: {{ stride }}, dilation: {{ dilation }}"),
     ("config", "{% include 'window' %}, groups: {{ groups }}, cudnn_fwd_algo: {% include 'algo' %}"),
     ("transpose", "{% include 'window' %}, output_padding: {{ output_padding }}"),
@@ -49,14 +49,26 @@ pub const RUST_TEMPLATES: [(&str, &str); 16] = [
     (
         "appends",
         r#"
-        let mut outputs = Vec::new();
+        {% include "rounds" %}
         {% for n in range(4) if inputs["k" ~ n] and inputs["v" ~ n] %}
         {% include "reset" %}
         let (k, v) = cache.append(&k{{ n }}, &v{{ n }})?;
         outputs.extend([k{{ copied }}, v{{ copied }}]);
         {% endfor %}
+        {% include "end of rounds" %}
     "#,
     ),
+    (
+        "rounds",
+        r"
+        let mut outputs = Vec::new();
+        {% if rounds is defined %}
+        for _ in 0..{{ rounds }} {
+        outputs.clear();
+        {% endif %}
+    ",
+    ),
+    ("end of rounds", "{% if rounds is defined %}}{% endif %}"),
     (
         "ids of the active",
         r#"

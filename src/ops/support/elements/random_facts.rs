@@ -60,6 +60,12 @@ impl Distribution {
         self.low <= self.high && self.low.is_finite() && self.high.is_finite()
     }
 
+    /// True if two draws of so many values never agree by chance: each value has some 16 random bits at least.
+    fn is_telling(&self, dtype: DType, count: usize) -> bool {
+        let resolution = dtype.unit_roundoff() * self.low.abs().max(self.high.abs());
+        count >= 5 && self.std > 65_536.0 * resolution
+    }
+
     /// One value.
     pub fn constant(value: f64) -> Self {
         Self { low: value, high: value, mean: value, std: 0.0, kurtosis: 0.0 }
@@ -67,9 +73,27 @@ impl Distribution {
 }
 
 /// The facts: shape and dtype are those of the case; values are within the distribution's bounds; mean and variance are near its
-/// own.
-pub fn check_distribution(drawn: &Tensor, case: &Case, distribution: &Distribution) -> Result<Vec<Tensor>> {
-    facts(facts_of(drawn, &shape(case), dtype(case), distribution)?)
+/// own, and no earlier draw has the same values.
+pub fn check_distribution(
+    drawn: &Tensor,
+    earlier: &[Tensor],
+    case: &Case,
+    distribution: &Distribution,
+) -> Result<Vec<Tensor>> {
+    let [well_formed, bounded, distributed] = facts_of(drawn, &shape(case), dtype(case), distribution)?;
+    let is_new = !distribution.is_telling(dtype(case), drawn.elem_count()) || !is_among(drawn, earlier)?;
+    facts([well_formed, bounded, distributed && is_new])
+}
+
+/// True if one of `others` has the same values.
+fn is_among(drawn: &Tensor, others: &[Tensor]) -> Result<bool> {
+    let values = floats(drawn)?;
+    for other in others {
+        if floats(other)? == values {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// The facts about values that should have this shape, dtype and distribution.

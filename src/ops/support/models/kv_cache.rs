@@ -1,4 +1,4 @@
-//! What caches of keys and values share: the appended parts `k0`, `v0`, `k1`, `v1` and so on.
+//! What caches of keys and values share: the appended parts `k0`, `v0`, `k1`, `v1` and so on, in one round or in many.
 
 use candle_core::Tensor as Candle;
 use ndarray::{ArrayD, Axis};
@@ -6,7 +6,7 @@ use ndarray::{ArrayD, Axis};
 use crate::case::{Case, ParamSpec};
 use crate::generate::Draw;
 use crate::number::Num;
-use crate::ops::support::moving::gather_map::affordable;
+use crate::ops::support::moving::gather_map::{TOO_LARGE, affordable};
 use crate::ops::support::reference_inputs::scalar;
 use crate::ops::{Call, Contract, ReferenceInputs, Rule, rule, why};
 use crate::tensor::{DType, Support, Tensor};
@@ -18,8 +18,14 @@ pub const CACHE_SUPPORT: &Support = &Support { of: "k0", cpu: &DType::ALL, cuda:
 pub const APPEND_DIM: ParamSpec = ParamSpec::size("dim", 0, "The dimension to append along.");
 /// The append before which the cache is emptied.
 pub const RESET: ParamSpec = ParamSpec::size("reset", 0, "Reset the cache before this append.").optional();
+/// How often all parts are appended. The outputs are those of the last round, when positions have gone around often.
+pub const ROUNDS: ParamSpec = ParamSpec::size("rounds", 1, "Append all parts this often.").optional();
 /// The params of a cache of a fixed size.
-pub const CACHE_PARAMS: &[ParamSpec] = &[APPEND_DIM, ParamSpec::size("max", 0, "The size of the cache."), RESET];
+pub const CACHE_PARAMS: &[ParamSpec] =
+    &[APPEND_DIM, ParamSpec::size("max", 0, "The size of the cache."), RESET, ROUNDS];
+
+/// The most rounds that a contract judges.
+const MOST_ROUNDS: usize = 1000;
 
 /// A case for a cache of any `dim` and a small `max`.
 pub fn draw_cache(draw: &mut Draw) -> arbitrary::Result<Case> {
@@ -40,10 +46,16 @@ pub fn draw_parts(draw: &mut Draw, support: &Support, mut shape: Vec<usize>, dim
         case = case.input(&format!("k{place}"), draw.packed(dtype, &shape)?);
         case = case.input(&format!("v{place}"), draw.packed(dtype, &shape)?);
     }
-    Ok(if draw.one_in(4)? { case.param("reset", draw.between(1, 3)?) } else { case })
+    let case = if draw.one_in(4)? { case.param("reset", draw.between(1, 3)?) } else { case };
+    Ok(if draw.one_in(8)? { case.param("rounds", *draw.choose(&[8, 30, 100_usize])?) } else { case })
 }
 
-/// What `append` returns for each keys and values of the call in turn, with `reset` where the case says so.
+/// How often a case appends all its parts.
+pub fn rounds(case: &Case) -> usize {
+    case.optional_size("rounds").unwrap_or(1)
+}
+
+/// What `append` returns for each keys and values of the last round in turn, with `reset` where the case says so.
 pub fn append_all<C>(
     call: &Call,
     cache: &mut C,
@@ -51,11 +63,14 @@ pub fn append_all<C>(
     mut append: impl FnMut(&mut C, &Candle, &Candle) -> Result<Vec<Candle>, candle_core::Error>,
 ) -> Result<Vec<Candle>, candle_core::Error> {
     let mut outputs = Vec::new();
-    for (place, (k, v)) in pairs(call).into_iter().enumerate() {
-        if resets_before(call.case, place) {
-            reset(cache);
+    for _ in 0..rounds(call.case) {
+        outputs.clear();
+        for (place, (k, v)) in pairs(call).into_iter().enumerate() {
+            if resets_before(call.case, place) {
+                reset(cache);
+            }
+            outputs.extend(append(cache, k, v)?);
         }
-        outputs.extend(append(cache, k, v)?);
     }
     Ok(outputs)
 }
@@ -128,47 +143,91 @@ pub fn lengths(case: &Case, dim: usize) -> Vec<usize> {
     parts(case).into_iter().map(|(k, _)| k.shape.get(dim).copied().unwrap_or(0)).collect()
 }
 
-/// After each append: the number of positions before it and now.
-pub fn spans(case: &Case, dim: usize) -> Vec<(usize, usize)> {
-    let mut total = 0;
-    let span = |(place, length)| {
-        let before = if resets_before(case, place) { 0 } else { total };
-        total = before + length;
-        (before, total)
-    };
-    lengths(case, dim).into_iter().enumerate().map(span).collect()
+/// One append. Positions count from the last reset.
+#[derive(Clone, Copy)]
+pub struct Append {
+    /// How many positions there were before.
+    pub before: usize,
+    /// How many positions there are now.
+    pub after: usize,
+    /// Where position 0 lies in all parts of one round.
+    start: usize,
 }
 
-/// After each append: all keys and all values since the last reset.
-pub fn history(inputs: &ReferenceInputs, dim: usize) -> Vec<(ArrayD<Num>, ArrayD<Num>)> {
-    let mut all: Option<(ArrayD<Num>, ArrayD<Num>)> = None;
-    let join = |a: &ArrayD<Num>, b: &ArrayD<Num>| {
-        ndarray::concatenate(Axis(dim), &[a.view(), b.view()]).expect("parts of one shape")
-    };
+/// The appends of all rounds.
+pub fn appends(case: &Case, dim: usize) -> Vec<Append> {
+    let lengths = lengths(case, dim);
+    let (mut total, mut start) = (0, 0);
     let append = |place: usize| {
-        let (k, v) = (inputs.array(&format!("k{place}")), inputs.array(&format!("v{place}")));
-        let joined = match all.take().filter(|_| !resets_before(inputs.case, place)) {
-            Some((keys, values)) => (join(&keys, &k), join(&values, &v)),
-            None => (k, v),
-        };
-        all = Some(joined.clone());
-        joined
+        if resets_before(case, place) {
+            (total, start) = (0, lengths[..place].iter().sum());
+        }
+        let before = total;
+        total += lengths[place];
+        Append { before, after: total, start }
     };
-    (0..lengths(inputs.case, dim).len()).map(append).collect()
+    (0..rounds(case)).flat_map(|_| 0..lengths.len()).map(append).collect()
 }
 
-/// Whether buffers of `max` positions are not too large.
+/// `all` but what is of earlier rounds: one item for each append.
+pub fn of_last_round<T>(case: &Case, dim: usize, mut all: Vec<T>) -> Vec<T> {
+    all.split_off(all.len().saturating_sub(lengths(case, dim).len()))
+}
+
+/// After each append of the last round: the number of positions.
+pub fn totals(case: &Case, dim: usize) -> Vec<usize> {
+    of_last_round(case, dim, appends(case, dim)).iter().map(|append| append.after).collect()
+}
+
+/// The keys and values that a case appends in one round.
+pub struct Parts {
+    keys: ArrayD<Num>,
+    values: ArrayD<Num>,
+    dim: Axis,
+}
+
+impl Parts {
+    /// The keys and values of a case that [`part_shapes`] accepts.
+    pub fn of(inputs: &ReferenceInputs, dim: usize) -> Self {
+        let joined = |side: &str| {
+            let parts: Vec<_> =
+                (0..lengths(inputs.case, dim).len()).map(|place| inputs.array(&format!("{side}{place}"))).collect();
+            let views: Vec<_> = parts.iter().map(|part| part.view()).collect();
+            ndarray::concatenate(Axis(dim), &views).expect("parts of one shape")
+        };
+        Self { keys: joined("k"), values: joined("v"), dim: Axis(dim) }
+    }
+
+    /// The keys and the values at these positions, as they are after `append`.
+    pub fn at(&self, append: Append, positions: impl IntoIterator<Item = usize>) -> [ArrayD<Num>; 2] {
+        let length = self.keys.len_of(self.dim).max(1);
+        let rows: Vec<usize> = positions.into_iter().map(|position| (append.start + position) % length).collect();
+        [&self.keys, &self.values].map(|side| side.select(self.dim, &rows))
+    }
+}
+
+/// After each append of the last round: all keys and all values since the last reset.
+pub fn history(inputs: &ReferenceInputs, dim: usize) -> Vec<[ArrayD<Num>; 2]> {
+    let parts = Parts::of(inputs, dim);
+    let all = of_last_round(inputs.case, dim, appends(inputs.case, dim)).into_iter();
+    all.map(|append| parts.at(append, 0..append.after)).collect()
+}
+
+/// True if buffers of `max` positions, and all that is appended, are not too large.
 pub fn affords(case: &Case, dim: usize, max: usize) -> bool {
-    parts(case).first().is_none_or(|&(k, v)| {
-        [k, v].into_iter().all(|part| {
-            let mut shape = part.shape.clone();
-            shape.get_mut(dim).into_iter().for_each(|n| *n = max);
-            matches!(affordable(part.dtype, &shape), Contract::Accepts { .. })
+    let appended = lengths(case, dim).iter().sum::<usize>().saturating_mul(rounds(case));
+    let max = max.max(appended);
+    rounds(case) <= MOST_ROUNDS
+        && parts(case).first().is_none_or(|&(k, v)| {
+            [k, v].into_iter().all(|part| {
+                let mut shape = part.shape.clone();
+                shape.get_mut(dim).into_iter().for_each(|n| *n = max);
+                matches!(affordable(part.dtype, &shape), Contract::Accepts { .. })
+            })
         })
-    })
 }
 
-/// Accepts with the keys and values after each append, those that the cache holds at the end, and their number of
+/// Accepts with the keys and values after each append of the last round, those that the cache holds at the end, and their number of
 /// positions.
 pub fn whole_contract(case: &Case) -> Contract {
     let dim = case.size("dim");
@@ -176,8 +235,14 @@ pub fn whole_contract(case: &Case) -> Contract {
         Ok(known) => known,
         Err(contract) => return contract,
     };
+    if rounds(case) == 0 {
+        return Contract::Unspecified(why::NO_CALL);
+    }
+    if !affords(case, dim, 0) {
+        return TOO_LARGE;
+    }
     let mut outputs = Vec::new();
-    for (_, length) in spans(case, dim) {
+    for length in totals(case, dim) {
         outputs.extend(with_length(dtype, &shapes, dim, length));
     }
     outputs.extend(outputs[outputs.len() - 2..].to_vec());
@@ -196,9 +261,9 @@ pub fn with_length(dtype: DType, shapes: &[Vec<usize>; 2], dim: usize, length: u
 /// The outputs that [`whole_contract`] lists.
 pub fn whole_reference(inputs: &ReferenceInputs) -> Vec<ArrayD<Num>> {
     let dim = inputs.case.size("dim");
-    let mut outputs: Vec<_> = history(inputs, dim).into_iter().flat_map(|(k, v)| [k, v]).collect();
+    let mut outputs: Vec<_> = history(inputs, dim).into_iter().flatten().collect();
     outputs.extend(outputs[outputs.len() - 2..].to_vec());
-    let length = spans(inputs.case, dim).last().map_or(0, |&(_, length)| length);
+    let length = totals(inputs.case, dim).pop().unwrap_or(0);
     outputs.extend(scalar(Num::exact(length as f64)));
     outputs
 }

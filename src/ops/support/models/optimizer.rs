@@ -7,19 +7,31 @@ use ndarray::{ArrayD, Axis, IxDyn};
 use crate::case::Case;
 use crate::generate::Draw;
 use crate::number::Num;
-use crate::ops::{Call, Contract, ReferenceInputs, rule};
-use crate::tensor::{DType, Support};
+use crate::ops::{Call, Contract, ReferenceInputs, rule, why};
+use crate::tensor::{DType, Support, View, product};
 
 /// The dtypes of optimizers.
 pub const OPTIMIZER_SUPPORT: &Support = &Support { of: "theta", cpu: &DType::FLOATS_AND_F8, cuda: &DType::FLOATS };
 
-/// A case of 1 to 3 steps.
+/// The most steps that a contract judges.
+const MOST_STEPS: usize = 10_000;
+/// The most elements of the gradients of all steps.
+const MOST_ELEMENTS: usize = 1 << 22;
+
+/// A case of 1 to 3 steps, or of many along one gradient, so that counters count far.
 pub fn generate(draw: &mut Draw) -> arbitrary::Result<Case> {
     let dtype = draw.dtype(OPTIMIZER_SUPPORT)?;
     let shape = draw.open_shape(0, 3)?;
     let steps = *draw.choose(&[1, 1, 2, 3])?;
     let theta = draw.tensor(dtype, &shape)?;
-    let grad = draw.tensor(dtype, &[&[steps], &shape[..]].concat())?;
+    let is_small = product(&shape).is_some_and(|count| count <= 64);
+    let grad = if is_small && draw.one_in(16)? {
+        let steps = *draw.choose(&[50, 300, 1000])?;
+        let same = View { broadcast: vec![0], ..View::default() };
+        draw.tensor_in(dtype, &[&[steps], &shape[..]].concat(), same)?
+    } else {
+        draw.tensor(dtype, &[&[steps], &shape[..]].concat())?
+    };
     let form = *draw.choose(&["backward_step", "step", "push", "from_slice"])?;
     let case = Case::default().input("theta", theta).input("grad", grad).param("form", form);
     Ok(case.param("lr", *draw.choose(&[0.1, 0.01, 0.001, 1.0])?))
@@ -30,8 +42,12 @@ pub fn contract(case: &Case) -> Contract {
     let (Some(theta), Some(grad)) = (case.tensor("theta"), case.tensor("grad")) else {
         return Contract::Rejects(&rule::SHAPES);
     };
-    if grad.shape.contains(&0) || grad.shape.first().is_some_and(|&steps| steps > 64) {
-        return Contract::Unspecified("no steps, no values, or too many steps");
+    if grad.shape.contains(&0) {
+        return Contract::Unspecified("no steps, or no values");
+    }
+    let is_long = grad.shape.first().is_some_and(|&steps| steps > MOST_STEPS);
+    if is_long || product(&grad.shape).is_none_or(|count| count > MOST_ELEMENTS) {
+        return Contract::Unspecified(why::TOO_LARGE);
     }
     if grad.shape.len() != theta.shape.len() + 1 || grad.shape[1..] != theta.shape {
         return Contract::Rejects(&rule::SHAPES);
