@@ -233,6 +233,12 @@ impl Case {
         }
     }
 
+    /// How many calls it makes at most of one step, or of its op.
+    pub fn call_count(&self) -> u64 {
+        let times = self.times.values().iter().map(|times| times.get()).max().unwrap_or(1);
+        u64::from(self.repeat.map_or(1, Repeat::times)) * u64::from(times)
+    }
+
     /// A param as candle's `usize`, if the case has it: 0 if it is negative.
     pub fn optional_size(&self, name: &str) -> Option<usize> {
         self.params.get(name).map(|param| param.size().unwrap_or(0))

@@ -212,7 +212,7 @@ impl Op {
 
     /// The contract of `case`.
     pub fn contract(&self, case: &Case) -> Contract {
-        if vast::reads_too_many(self, case) {
+        if vast::calls_too_often(case) || vast::reads_too_many(self, case) {
             return Contract::Unspecified(why::TOO_LARGE);
         }
         vast::returning_few(self, case, (self.contract)(&self.complete(case)))

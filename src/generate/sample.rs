@@ -112,7 +112,7 @@ fn try_draw(generate: Generate, mode: Mode, bytes: &[u8], dtype: Option<DType>) 
     if draw.one_in(SHARED)? {
         shared_buffer(&mut case, &mut draw)?;
     }
-    if mode == Mode::Valid && has_few_elements(&case) && draw.one_in(REPEATED)? {
+    if mode == Mode::Valid && has_few_elements(&case) && case.call_count() == 1 && draw.one_in(REPEATED)? {
         case.repeat = Some(Repeat::LEAST);
     }
     Ok(Drawn { case, violations })

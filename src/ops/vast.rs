@@ -1,8 +1,9 @@
-//! Calls on a vast tensor, such as a broadcast of one element to 2^33. Those run that read no more of it than they return.
+//! Calls that would take too long: on a vast tensor, such as a broadcast of one element to 2^33, or very many. Those on a vast tensor run
+//! that read no more of it than they return.
 
 use super::{Contract, Op, why};
 use crate::case::Case;
-use crate::tensor::{MAX_ELEMENTS, product};
+use crate::tensor::{MAX_ELEMENTS, Tensor, product};
 
 /// Ops that read no more elements of an input than they return, and whose contract asks for its shape alone.
 const READ_WHAT_THEY_RETURN: [&str; 21] = [
@@ -29,7 +30,19 @@ const READ_WHAT_THEY_RETURN: [&str; 21] = [
     "tensor.unfold",
 ];
 
-/// Whether `op` reads more elements of `case` than may be listed one by one. Of a sequence its steps say that.
+/// The most calls of a case.
+const MOST_CALLS: u64 = 100_000;
+/// The most elements that all its calls read together, if it makes several.
+const MOST_READ: u64 = 1 << 26;
+
+/// True if `case` makes too many calls, or too many for the elements of its inputs.
+pub fn calls_too_often(case: &Case) -> bool {
+    let calls = case.call_count();
+    let elements = || case.inputs.values().filter_map(Tensor::elements).map(|count| count as u64).sum::<u64>();
+    calls > MOST_CALLS || calls > 1 && calls.saturating_mul(elements()) > MOST_READ
+}
+
+/// True if `op` reads more elements of `case` than may be listed one by one. Of a sequence its steps say that.
 pub fn reads_too_many(op: &Op, case: &Case) -> bool {
     let reads_few = READ_WHAT_THEY_RETURN.contains(&op.name)
         || op.name == "tensor.metadata" && case.text("form") == "sizes"

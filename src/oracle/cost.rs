@@ -41,15 +41,24 @@ pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
     // The gradient is that of the buffer, whose view the call saw.
     let buffers = Size::of_buffers(evidence.case.inputs.values());
     let backward = forward.and(buffers).and(Size::of(gradients(returned)));
+    // The backward pass begins at the last step.
     let phases = [
-        (Phase::Forward, &efforts.forward, forward, MEMORY),
-        (Phase::Backward, &efforts.backward, backward, BACKWARD_MEMORY),
+        (Phase::Forward, &efforts.forward, forward, MEMORY, steps(evidence)),
+        (Phase::Backward, &efforts.backward, backward, BACKWARD_MEMORY, 1),
     ];
-    let found = phases.into_iter().flat_map(|(phase, effort, size, memory)| {
-        let found = excesses(effort, size, memory, pairs);
+    let found = phases.into_iter().flat_map(|(phase, effort, size, memory, steps)| {
+        let found = excesses(effort, size, memory, pairs, steps);
         found.map(move |(kind, detail)| violation(OracleName::Cost, kind, Site::Phase(phase), seen, detail))
     });
     Verdict::of(found.collect(), Verdict::Pass)
+}
+
+/// How many steps the call makes, each with all inputs: rounds of a cache, steps of a layer that is trained or of an optimizer.
+fn steps(evidence: &Evidence) -> u64 {
+    let counted = ["rounds", "steps"].iter().find_map(|name| evidence.case.optional_size(name));
+    let gradients = evidence.case.tensor("grad").filter(|_| evidence.op.name.starts_with("optim."));
+    let descended = gradients.and_then(|grad| grad.shape.first().copied());
+    counted.or(descended).unwrap_or(1).max(1) as u64
 }
 
 /// The memory that repeated calls leave behind, in words.
@@ -102,13 +111,14 @@ impl Size {
     }
 }
 
-/// What is out of proportion, in numbers.
-fn excesses(effort: &Effort, size: Size, memory: u64, pairs: u64) -> impl Iterator<Item = (Kind, String)> {
+/// What is out of proportion, in numbers. Work and copies are those of all steps, memory is that of one.
+fn excesses(effort: &Effort, size: Size, memory: u64, pairs: u64, steps: u64) -> impl Iterator<Item = (Kind, String)> {
     let Size { elements, bytes } = size;
     let exceeds = |used: u64, times: u64, unit: u64, any: u64| used > any.saturating_add(times.saturating_mul(unit));
+    let of_all = |of_one: u64| of_one.saturating_mul(steps);
     let needs = exceeds(effort.memory, memory, bytes, Effort::ANY_MEMORY)
         .then(|| (Kind::TooMuchMemory, format!("needs {} bytes at once for tensors of {bytes} bytes", effort.memory)));
-    let copies = exceeds(effort.copied, COPIES, bytes, Effort::ANY_COPIES)
+    let copies = exceeds(effort.copied, of_all(COPIES), bytes, of_all(Effort::ANY_COPIES))
         .then(|| (Kind::TooManyCopies, format!("copies {} bytes for tensors of {bytes} bytes", effort.copied)));
     let serial = effort.serial.as_ref().filter(|serial| serial.longest > Effort::ANY_INSTRUCTIONS).map(|serial| {
         let one = format!("one warp of {} executes {} instructions", serial.kernel, serial.longest);
@@ -116,7 +126,7 @@ fn excesses(effort: &Effort, size: Size, memory: u64, pairs: u64) -> impl Iterat
     });
     let executed = effort.instructions.saturating_mul(LANES);
     let any = PAIR_INSTRUCTIONS.saturating_mul(pairs).max(ANY_WORK);
-    let works = exceeds(executed, INSTRUCTIONS, elements, any)
+    let works = exceeds(executed, of_all(INSTRUCTIONS), elements, of_all(any))
         .then(|| (Kind::TooMuchWork, format!("executes {executed} instructions of threads for {elements} elements")));
     [needs, copies, serial, works].into_iter().flatten()
 }

@@ -6,10 +6,10 @@ use ndarray::{ArrayD, Axis};
 use crate::number::Num;
 use crate::ops::support::arguments::APPENDS;
 use crate::ops::support::models::kv_cache::{
-    APPEND_DIM, CACHE_SUPPORT, RESET, ROUNDS, affords, append_all, draw_parts, history, part_shape, rounds, totals,
+    APPEND_DIM, CACHE_SUPPORT, RESET, ROUNDS, affords, append_all, draw_parts, history, part_shape, totals,
 };
 use crate::ops::support::moving::gather_map::TOO_LARGE;
-use crate::ops::{Contract, Op, rule, why};
+use crate::ops::{Contract, Op, rule};
 
 /// `InterleavedKvCache::new(head_dim)` of keys and values `(1, H, S, D)`: `(all S, H, 2 D)`, keys before values.
 pub static INTERLEAVED: Op = Op {
@@ -32,7 +32,6 @@ pub static INTERLEAVED: Op = Op {
             Contract::Unspecified("keys that are not (1, H, S, D)")
         }
         Err(contract) => contract,
-        Ok(_) if rounds(case) == 0 => Contract::Unspecified(why::NO_CALL),
         Ok((_, shape)) if shape[0] != 1 => Contract::Rejects(&rule::BATCH),
         Ok(_) if !affords(case, 2, 0) => TOO_LARGE,
         Ok((dtype, shape)) => {

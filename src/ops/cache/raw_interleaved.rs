@@ -7,7 +7,7 @@ use ndarray::{ArrayD, ArrayView3};
 use crate::number::Num;
 use crate::ops::support::arguments::APPENDS;
 use crate::ops::support::models::kv_cache::{
-    CACHE_PARAMS, affords, append_all, draw_parts, history, part_shape, rounds, totals,
+    CACHE_PARAMS, affords, append_all, draw_parts, history, part_shape, totals,
 };
 use crate::ops::support::moving::gather_map::TOO_LARGE;
 use crate::ops::{Contract, Op, rule, why};
@@ -38,7 +38,6 @@ pub static RAW_INTERLEAVED: Op = Op {
         Err(Contract::Rejects(rule)) if *rule == rule::MIXED => Contract::Unspecified(why::NO_CALL),
         Err(contract) => contract,
         Ok((_, shape)) if shape.len() != 3 => Contract::Unspecified("keys that are not (S, H, D)"),
-        Ok(_) if rounds(case) == 0 => Contract::Unspecified(why::NO_CALL),
         Ok(_) if !affords(case, 0, case.size("max")) => TOO_LARGE,
         Ok((dtype, shape)) => {
             let output = |length| (dtype, vec![length * shape[1] * 2 * shape[2]]);

@@ -117,8 +117,8 @@ fn range(case: &Case) -> Result<(f64, f64, usize), Contract> {
     Ok((start, step, count as usize))
 }
 
-/// Whether `(end - start) / step`, rounded up, depends on the precision of its evaluation: another one than that of the dtype or of
-/// `f64` may say one more or less.
+/// True if `(end - start) / step`, rounded up, depends on the precision of its evaluation: another one than that of the dtype or of
+/// `f64` may say one more or less. So may a look at the last value: PyTorch keeps one that is rounded to the excluded end.
 fn is_open(start: f64, end: f64, step: f64, dtype: DType) -> bool {
     let width = end - start;
     let count = width / step;
@@ -127,5 +127,6 @@ fn is_open(start: f64, end: f64, step: f64, dtype: DType) -> bool {
     let is_more = count.fract() == 0.0 && count.mul_add(step, -width) / step < 0.0;
     let is_exact = width + start == end && end - width == start;
     let is_whole = (count - count.round()).abs() <= 4.0 * f64::EPSILON * count.abs();
-    dtype.is_float() && (own.ceil() != count.ceil() || is_whole && (is_more || !is_exact))
+    let has_end = dtype.round(step.mul_add(count.ceil() - 1.0, start)) == end;
+    dtype.is_float() && (own.ceil() != count.ceil() || is_whole && (is_more || !is_exact || has_end))
 }

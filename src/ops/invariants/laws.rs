@@ -7,6 +7,7 @@ use super::extremes::compared;
 use super::totals::Range;
 use super::{distribution, extremes, growth, rivals, standardized, totals};
 use crate::case::{Case, Param};
+use crate::number::accumulator;
 use crate::ops::{Rule, rule};
 use crate::tensor::{DType, Tensor, Value};
 
@@ -165,7 +166,9 @@ fn outside_average(averaged: &Tensor, output: &Tensor) -> Option<String> {
     }
     // 0 where everything is masked.
     let (low, high) = of.iter().fold((0.0_f64, 0.0_f64), |(low, high), &value| (low.min(value), high.max(value)));
-    let slack = 4.0 * slack(output.dtype, high.max(-low));
+    let (size, unit) = (high.max(-low), output.dtype.unit_roundoff());
+    // The products and the weights are two sums of at most so many.
+    let slack = 4.0 * slack(output.dtype, size) + 2.0 * of.len() as f64 * accumulator(unit) * size;
     let values = output.floats();
     let beyond = |value: &f64| value.is_finite() && (*value < low - slack || *value > high + slack);
     let position = values.iter().position(beyond)?;

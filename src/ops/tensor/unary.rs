@@ -57,7 +57,7 @@ functions! {
     /// `|x|`.
     ABS = abs, "x.abs()", ALL, |case| without_overflow(case, i128::abs), Num::abs;
     /// The error function.
-    ERF = erf, "x.erf()", ALL, elementwise, |x| if x.unit == 0.0 { Num { error: 0.25, ..x.erf() } } else { x.erf() };
+    ERF = erf, "x.erf()", FLOATS, of_floats, Num::erf;
     /// `x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)))`.
     GELU = gelu, "F.gelu(x, approximate=\"tanh\")", FLOATS, of_floats, Num::gelu;
     /// `x / 2 (1 + erf(x / sqrt(2)))`.

@@ -98,7 +98,8 @@ pub fn part_shape(case: &Case, dim: usize) -> Result<(DType, Vec<usize>), Contra
 /// take them. Values may have another width than keys, as `torch.nn.functional.scaled_dot_product_attention` takes them.
 pub fn part_shapes(case: &Case, dim: usize) -> Result<(DType, [Vec<usize>; 2]), Contract> {
     let parts = parts(case);
-    let Some(&(keys, values)) = parts.first() else { return Err(Contract::Unspecified(why::NO_CALL)) };
+    let first = parts.first().filter(|_| rounds(case) > 0);
+    let Some(&(keys, values)) = first else { return Err(Contract::Unspecified(why::NO_CALL)) };
     if dim >= keys.shape.len() {
         return Err(Contract::Unspecified(rule::DIM.id));
     }
@@ -235,9 +236,6 @@ pub fn whole_contract(case: &Case) -> Contract {
         Ok(known) => known,
         Err(contract) => return contract,
     };
-    if rounds(case) == 0 {
-        return Contract::Unspecified(why::NO_CALL);
-    }
     if !affords(case, dim, 0) {
         return TOO_LARGE;
     }
