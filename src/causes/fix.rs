@@ -65,6 +65,13 @@ impl Edit {
         self.with.lines().map(line).collect()
     }
 
+    /// True if its code is of the CPU or of CUDA alone, as candle names such files and functions.
+    pub fn is_of_cpu_or_cuda(&self) -> bool {
+        const OWN: [&str; 6] = ["cpu", "cuda", "candle-kernels/", "/fast_mmq.rs", "/fast_mmvq.rs", "/k_quants.rs"];
+        let is_own = |name: &String| OWN.iter().any(|own| name.contains(own));
+        is_own(&self.file) || self.function.as_ref().is_some_and(is_own)
+    }
+
     /// True if the line with this number, from 0, does not stay.
     pub fn replaces(&self, number: usize) -> bool {
         self.with.lines().filter_map(placeholder).all(|(_, kept)| kept != number)

@@ -9,12 +9,13 @@ use serde::Deserialize;
 use super::folder::{self, Files, Folder, MODELS, SINCE, THEMES};
 use super::impact::impact;
 use super::{
-    Fix, FixState, Hit, Instead, Link, Models, Predicate, Proof, Sighting, Since, Symptom, Theme, Themes, parsed,
+    Edit, Fix, FixState, Hit, Instead, Link, Models, Predicate, Proof, Sighting, Since, Symptom, Theme, Themes, parsed,
 };
 use crate::case::{Case, nearest};
 use crate::device::Device;
 use crate::ops::{self, Op};
 use crate::oracle::Rank;
+use crate::program::Test;
 use crate::store::regression::{Backend, is_link};
 
 /// One mistake of candle.
@@ -74,6 +75,9 @@ pub struct RootCause {
     /// The regression that shows it best, if its plainest one does not show what the title says. Reports are about it.
     #[serde(default)]
     pub example: Option<String>,
+    /// The name of its test, as candle names tests: by the case, such as `matmul_transposed_batch`.
+    #[serde(default)]
+    pub test: Option<String>,
     /// The models of candle-transformers that call what has it.
     #[serde(skip)]
     pub models: Vec<String>,
@@ -212,10 +216,21 @@ impl RootCause {
             && !self.at.iter().any(|place| ["cpu", "cuda", "kernels"].iter().any(|own| place.contains(own)))
     }
 
-    /// True if it may be on Metal, which nobody tried, and its fix does not change that.
+    /// True if it may be on Metal, which nobody tried, and its fix does not change that: all edits are in code of the CPU or of CUDA.
     pub fn leaves_metal(&self) -> bool {
-        let changes_metal = self.fix.iter().flat_map(|fix| &fix.edit).any(|edit| edit.file.contains("metal"));
-        !changes_metal && !self.is_in_shared_code()
+        match &self.fix {
+            None => !self.is_in_shared_code(),
+            Some(fix) => fix.edit.iter().all(Edit::is_of_cpu_or_cuda),
+        }
+    }
+
+    /// `test` as the test of this cause: by its own name, and skipped on Metal where the fix leaves that as it is.
+    pub fn own_test(&self, test: Test) -> Test {
+        let test = match &self.test {
+            Some(name) => test.renamed(name),
+            None => test,
+        };
+        if self.leaves_metal() { test.without_metal() } else { test }
     }
 
     /// PyTorch's behaviour, unless the expectation tells it.
@@ -260,11 +275,15 @@ impl RootCause {
         ends.map(|end| &self.name[..end]).find(is_enough).unwrap_or(&self.name)
     }
 
-    /// Refuses a predicate on an input or a param that an op of its pattern does not have.
+    /// Refuses a predicate on an input or a param that an op of its pattern does not have, and names that nothing has.
     pub fn check(&self) -> Result<(), String> {
         let is_covered = |name: &&String| self.ops().any(|op| op.covers.contains(&name.as_str()));
         if let Some(name) = self.functions.iter().find(|name| !is_covered(name)) {
             return Err(format!("{}: `functions`: no op of it calls `{name}`", self.name));
+        }
+        let is_of_a_name = |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '_';
+        if let Some(name) = self.test.as_ref().filter(|name| !name.chars().all(is_of_a_name)) {
+            return Err(format!("{}: `test`: `{name}` is not like `matmul_transposed_batch`", self.name));
         }
         self.shown_by.iter().try_for_each(Predicate::check).map_err(|problem| format!("{}: {problem}", self.name))
     }

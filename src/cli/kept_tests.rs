@@ -28,7 +28,7 @@ impl<'a> KeptTests<'a> {
         };
         for (_, kept) in self.known.regressions_of(cause).into_iter().filter(|(_, kept)| shows_the_fix(kept)) {
             if let Some(test) = test_of(&mut self.executor, kept)? {
-                return Ok(Some(if cause.leaves_metal() { test.without_metal() } else { test }));
+                return Ok(Some(cause.own_test(test)));
             }
         }
         Ok(None)

@@ -94,10 +94,18 @@ impl Test {
         format!("{} {}", if self.is_alone { "a new file" } else { "the end of" }, self.file)
     }
 
+    /// It, with another name.
+    #[must_use]
+    pub fn renamed(self, name: &str) -> Self {
+        let [old, new] = [self.name.as_str(), name].map(|name| format!("fn {name}("));
+        let test = Self { function: self.function.replace(&old, &new), name: name.to_string(), ..self };
+        if test.is_alone { test.alone() } else { test }
+    }
+
     /// It, skipped on Metal as in candle's own tests.
     #[must_use]
     pub fn without_metal(self) -> Self {
-        const SKIP: &str = "// Metal was not tried.\n    if device.is_metal() {\n        return Ok(());\n    }\n    ";
+        const SKIP: &str = "// Skip on metal for now\n    if device.is_metal() {\n        return Ok(());\n    }\n    ";
         const BEGIN: &str = "(device: &Device) -> Result<()> {\n    ";
         // A test of one device is none of Metal.
         Self { function: self.function.replacen(BEGIN, &format!("{BEGIN}{SKIP}"), 1), ..self }
@@ -123,8 +131,7 @@ impl Test {
         let is_free = |name: &String| !source.contains(&format!("fn {name}("));
         let numbered = (2..).map(|number| format!("{}_{number}", self.name));
         let name = iter::once(self.name.clone()).chain(numbered).find(is_free).expect("numbers do not end");
-        let [own, free] = [&self.name, &name].map(|name| format!("fn {name}("));
-        Self { function: self.function.replace(&own, &free), name, ..self.clone() }
+        self.clone().renamed(&name)
     }
 
     fn text_with(&self, imports: &Imports) -> String {

@@ -21,7 +21,7 @@ use super::reason::reason;
 use super::sources::{about_pytorch, sources};
 use super::values::{OUTSIDE, has_margin, shows_outside_of_a_view};
 use super::why::Why;
-use super::words::{device, title};
+use super::words::{SNUFFER, device, title};
 use text::{fenced, folded, inline, unwrapped};
 
 /// The most lines that a report shows of what a program prints.
@@ -173,8 +173,10 @@ impl<'a> Report<'a> {
         let Some(test) = seen.filter(|_| passes_once_fixed).and_then(test) else {
             return String::new();
         };
-        let leaves_metal = self.cause.is_some_and(|why| why.cause.leaves_metal());
-        let test = if leaves_metal { test.without_metal() } else { test };
+        let test = match self.cause {
+            Some(why) => why.cause.own_test(test),
+            None => test,
+        };
         let title = format!("A test for {}, which fails until this is fixed", test.place());
         folded(&title, "rust", &pasted(&test, self.source))
     }
@@ -337,7 +339,7 @@ impl<'a> Report<'a> {
             };
             text += &format!("- Metal: not tried{more}\n");
         }
-        text + "- found with snuffer\n"
+        text + &format!("- found with {SNUFFER}\n")
     }
 }
 

@@ -6,9 +6,9 @@ use std::fmt::Write as _;
 use super::markdown::Source;
 use super::markdown::text::{folded, inline, unwrapped};
 use super::why::located;
-use super::words::device;
+use super::words::{SNUFFER, device};
 use crate::CANDLE;
-use crate::causes::{Proof, Relation, RootCause, Theme};
+use crate::causes::{Relation, RootCause, Theme};
 use crate::device::Device;
 use crate::program::Test;
 
@@ -46,7 +46,7 @@ pub fn theme(theme: &Theme, parts: &[Part], source: Source) -> String {
     }
     text += &format!("\n## Environment\n\n- candle {CANDLE}\n");
     text += "- Metal: not tried; a test skips it unless all devices share the code, or the change is also for Metal\n";
-    text + "- found with snuffer\n"
+    text + &format!("- found with {SNUFFER}\n")
 }
 
 /// candle's own files of tests, to which tests are added one after the other.
@@ -78,29 +78,44 @@ fn of_change(Part { cause, test, change, .. }: &Part) -> String {
     if all.is_empty() { "none".to_string() } else { all.join(", ") }
 }
 
-/// How many causes have a change and a test for it, and what was tried.
+/// How many changes there are, how many have a test, and which were checked. No proof is of the series as a whole.
 fn changes(parts: &[Part]) -> String {
     let fixed: Vec<&Part> = parts.iter().filter(|part| part.change.is_some()).collect();
     if fixed.is_empty() {
         return String::new();
     }
-    let tested = fixed.iter().filter(|part| part.test.is_some()).count();
-    let mut text = format!("\n{} of {} have a change below, {tested} of these with a test.", fixed.len(), parts.len());
-    text += " They apply in this order.";
-    let proofs: Vec<&Proof> =
-        fixed.iter().filter(|part| part.cause.is_proven()).filter_map(|part| part.cause.proof.as_ref()).collect();
-    if !proofs.is_empty() {
-        let passing: usize = proofs.iter().map(|proof| proof.fixes.len()).sum();
-        let on: BTreeSet<Device> = proofs.iter().flat_map(|proof| proof.devices.iter().copied()).collect();
-        let on: Vec<String> = on.into_iter().map(device).collect();
-        let _ = write!(
-            text,
-            " With {} of them, {passing} failing cases pass, and no case of snuffer fails that passed before ({}).",
-            proofs.len(),
-            on.join("; ")
-        );
+    let tests = match fixed.iter().filter(|part| part.test.is_some()).count() {
+        0 => "without tests".to_string(),
+        1 if fixed.len() == 1 => "with a test".to_string(),
+        all if all == fixed.len() => "each with a test".to_string(),
+        some => format!("{some} of them with a test"),
+    };
+    let commits = match fixed.len() {
+        1 => "One commit, ".to_string(),
+        several => format!("{} commits, in this order, ", numeral(several)),
+    };
+    let mut text = format!("\n{commits}{tests}.");
+    let is_proven = |part: &Part| part.change.is_some() && part.cause.is_proven();
+    let proven: Vec<(usize, &Part)> = (1..).zip(parts).filter(|(_, part)| is_proven(part)).collect();
+    let proofs = proven.iter().filter_map(|(_, part)| part.cause.proof.as_ref());
+    let on: BTreeSet<Device> = proofs.flat_map(|proof| proof.devices.iter().copied()).collect();
+    let on: Vec<String> = on.into_iter().map(device).collect();
+    let how = format!("with {SNUFFER}, on its own or together with others ({})", on.join("; "));
+    if proven.len() == fixed.len() {
+        text += &format!(" Each change was checked {how}.");
+    } else if !proven.is_empty() {
+        let numbers: Vec<String> = proven.iter().map(|(number, _)| number.to_string()).collect();
+        text += &format!(" Checked {how}: {}.", numbers.join(", "));
     }
     text + "\n"
+}
+
+/// A number at the beginning of a sentence.
+fn numeral(number: usize) -> String {
+    const WORDS: [&str; 11] =
+        ["Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten", "Eleven", "Twelve"];
+    let word = number.checked_sub(2).and_then(|place| WORDS.get(place));
+    word.map_or_else(|| number.to_string(), |word| (*word).to_string())
 }
 
 fn section(number: usize, Part { cause, places, test, change }: &Part, files: &mut Files) -> String {

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use super::markdown::text::{fenced, unwrapped};
-use super::words::device;
-use crate::causes::RootCause;
+use super::words::{SNUFFER, device};
+use crate::causes::{Proof, RootCause};
 
 /// The cause of a finding.
 #[derive(Debug, Clone, Copy)]
@@ -33,22 +33,29 @@ impl Why<'_> {
         let about = cause.about_fix.as_ref().map_or_else(String::new, |about| unwrapped(about) + "\n\n");
         let mut text = format!("\n## A change that fixes it\n\n{about}{}", fenced("diff", change));
         if let Some(proof) = cause.proof.as_ref().filter(|_| cause.is_proven()) {
-            let (fixes, of) = match cause.passing() {
-                0 => (proof.fixes.len(), ""),
-                own => (own, " of this bug"),
-            };
-            let cases = if fixes == 1 { "case" } else { "cases" };
-            let (on, others) = (cause.shown_on(&proof.devices), proof.run.saturating_sub(proof.fixes.len()));
-            let on: Vec<String> = on.into_iter().map(device).collect();
-            let _ = writeln!(
-                text,
-                "\nWith it, {fixes} failing {cases}{of} pass{}, and none of {others} other cases of snuffer fails that passed before ({}).",
-                if fixes == 1 { "es" } else { "" },
-                on.join("; ")
-            );
+            let _ = writeln!(text, "\n{}", checked(cause, proof));
         }
         text
     }
+}
+
+/// The checks of the fix that `proof` records, in a sentence. candle's own tests are none of them.
+fn checked(cause: &RootCause, proof: &Proof) -> String {
+    let (fixes, why) = match cause.passing() {
+        0 => (proof.fixes.len(), ""),
+        own => (own, " because of this bug"),
+    };
+    let passing = match fixes {
+        1 => format!("1 input that fails today{why} passes"),
+        _ => format!("{fixes} inputs that fail today{why} pass"),
+    };
+    let others = proof.run.saturating_sub(proof.fixes.len());
+    let on: Vec<String> = cause.shown_on(&proof.devices).into_iter().map(device).collect();
+    let among = if proof.among > 1 { ", in builds that also held other fixes" } else { "" };
+    format!(
+        "Checked with {SNUFFER} ({}){among}: with this change {passing}, and of {others} other inputs, none that passes today fails.",
+        on.join("; ")
+    )
 }
 
 /// The places of `cause` in Markdown, a line for each if there are several, and since when it is there.

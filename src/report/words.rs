@@ -204,6 +204,9 @@ fn short(spot: &Spot) -> String {
     }
 }
 
+/// The name of this program, as a link to it.
+pub(super) const SNUFFER: &str = concat!("[snuffer](", env!("CARGO_PKG_REPOSITORY"), ")");
+
 /// A device in words: `CUDA, simulated`.
 pub(super) fn device(device: Device) -> String {
     match device {

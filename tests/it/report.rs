@@ -76,7 +76,7 @@ fn a_report_is_an_issue_that_can_be_filed() {
     let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words(&said).contains(&words(&cause.explanation)), "{said}");
     let place = cause.at[0].split(' ').next_back().expect("a place");
-    for part in [place, "```diff\n-old\n+new\n```", " fails that passed before (CPU; CUDA, simulated).\n"] {
+    for part in [place, "```diff\n-old\n+new\n```", " other inputs, none that passes today fails.\n"] {
         assert!(said.contains(part), "{part} is not in\n{said}");
     }
     let shown = Report { cause: Some(Why { cause, places: &[], change: None, is_asked: false }), ..about };
@@ -90,7 +90,6 @@ fn the_examples_contain_the_test_and_the_script_of_their_cases() {
     let mut missing = Vec::new();
     for (name, regression) in regressions() {
         let cause = Sighting::kept(&regression).and_then(|failure| known.cause_of(&failure));
-        let leaves_metal = cause.is_some_and(RootCause::leaves_metal);
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/examples").join(&name);
         let Ok(text) = std::fs::read_to_string(folder.join("report.md")) else { continue };
         // The kept case, with natural sizes.
@@ -106,7 +105,10 @@ fn the_examples_contain_the_test_and_the_script_of_their_cases() {
         }
         let evidence = Evidence::new(op, case, std::slice::from_ref(&seen));
         let test = test(&evidence, &seen, signature.oracle).expect(&name);
-        let test = if leaves_metal { test.without_metal() } else { test };
+        let test = match cause {
+            Some(cause) => cause.own_test(test),
+            None => test,
+        };
         for part in [test.text(), torch(op, case).expect(&name)] {
             // The file that a test belongs to has some of its imports.
             let part = part.split_inclusive('\n').filter(|line| !line.starts_with("use ")).collect::<String>();
@@ -151,7 +153,7 @@ fn a_test_skips_metal_where_a_fix_leaves_it_as_it_is() {
     let test = test(&evidence, &seen[0], OracleName::Contract).expect("a test");
     assert!(!test.text().contains("is_metal"), "{}", test.text());
     let skips = test.without_metal().text();
-    assert!(skips.contains("-> Result<()> {\n    // Metal was not tried.\n    if device.is_metal() {\n"), "{skips}");
+    assert!(skips.contains("-> Result<()> {\n    // Skip on metal for now\n    if device.is_metal() {\n"), "{skips}");
 }
 
 #[test]
@@ -373,7 +375,7 @@ fn the_case_of_a_report_does_not_grow_into_another_bug() {
 }
 
 #[test]
-fn the_report_of_a_theme_counts_tests_and_proofs() {
+fn the_report_of_a_theme_counts_tests_and_names_the_checks_of_its_changes() {
     let (causes, mut others, themes) = (causes(), causes(), RootCause::themes().expect("themes"));
     let place = causes.iter().position(RootCause::is_proven).expect("a proven cause");
     others[place].proof = None;
@@ -381,14 +383,16 @@ fn the_report_of_a_theme_counts_tests_and_proofs() {
     let with = |cause| Part { cause, places: cause.places(), test: None, change: Some("-old\n+new\n".to_string()) };
     let (_, about) = themes.iter().next().expect("a theme");
     let said = theme(about, &[with(proven), with(unproven)], |_| None);
-    let passing = proven.proof.as_ref().expect("a proof").fixes.len();
     for part in [
-        "2 of 2 have a change below, 0 of these with a test. They apply in this order. With 1 of them, ".to_string(),
-        format!(" {passing} failing cases pass, and no case of snuffer fails that passed before ("),
-        "| below, not tried".to_string(),
+        "Two commits, in this order, without tests. Checked with [snuffer](",
+        "), on its own or together with others (",
+        "): 1.\n",
+        "| below, not tried",
     ] {
-        assert!(said.contains(&part), "{part} is not in\n{said}");
+        assert!(said.contains(part), "{part} is not in\n{said}");
     }
+    let all = theme(about, &[with(proven), with(proven)], |_| None);
+    assert!(all.contains("Two commits, in this order, without tests. Each change was checked with "), "{all}");
     let alone = theme(about, &[with(unproven)], |_| None);
-    assert!(!alone.contains(" of them, "), "{alone}");
+    assert!(alone.contains("\nOne commit, without tests.\n"), "{alone}");
 }
