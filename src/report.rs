@@ -5,6 +5,7 @@ mod comparison;
 mod device_line;
 mod expected;
 mod junit;
+mod links;
 mod markdown;
 mod reason;
 mod sarif;

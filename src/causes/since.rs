@@ -36,13 +36,13 @@ impl Since {
 impl fmt::Display for Since {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { release, before, is_lacking, .. } = self;
-        let device = if self.device == Device::Cpu { "the CPU".to_string() } else { self.device.to_string() };
+        let device = if self.device == Device::Cpu { "CPU".to_string() } else { self.device.to_string() };
         match before {
-            None => write!(f, "Also in {release}, the oldest release that was tried, on {device}"),
+            None => write!(f, "Present since at least {release} (the oldest release tried, {device})"),
             Some(before) if *is_lacking => {
-                write!(f, "Also in {release}, tried on {device}; the case does not compile with {before}")
+                write!(f, "Present since at least {release}; the program does not compile with {before} ({device})")
             }
-            Some(before) => write!(f, "Since {release}, tried on {device}; {before} does not have it"),
+            Some(before) => write!(f, "A regression of {release}: {before} does not have it ({device})"),
         }
     }
 }

@@ -6,19 +6,32 @@ use super::values::{WrongElement, wrong_elements};
 use crate::ops::Contract;
 use crate::oracle::{Evidence, Kind, OracleName, Violation};
 
+/// The code that a report shows above what should happen, and how far its output is what should be otherwise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Above {
+    /// A program that prints the wrong value and nothing else.
+    PrintsOneValue,
+    /// A program that prints the wrong values, among others or in another form.
+    PrintsValues,
+    /// A program that prints other wrong values in each run.
+    PrintsOtherValues,
+    /// A call that was not run for the report.
+    NotRun,
+}
+
 /// The most wrong elements that a report lists.
 const LISTED: usize = 4;
 
 /// The values that should be returned instead of wrong ones, as a table; `None` if something else is wrong.
-pub fn values_expected(evidence: &Evidence, violation: &Violation) -> Option<String> {
+pub fn values_expected(evidence: &Evidence, violation: &Violation, above: Above) -> Option<String> {
     let wrong = wrong_elements(evidence, violation);
     let is_about_values =
         matches!(violation.kind, Kind::WrongValue) && matches!(evidence.contract, Contract::Accepts { .. });
-    (is_about_values && !wrong.is_empty()).then(|| table(&wrong))
+    (is_about_values && !wrong.is_empty()).then(|| table(&wrong, above))
 }
 
 /// What should happen, in Markdown.
-pub fn expected(evidence: &Evidence, violation: &Violation) -> String {
+pub fn expected(evidence: &Evidence, violation: &Violation, above: Above) -> String {
     let wrong = wrong_elements(evidence, violation);
     match (&evidence.contract, violation.oracle, &violation.kind) {
         (_, OracleName::Documentation, _) => {
@@ -60,25 +73,38 @@ pub fn expected(evidence: &Evidence, violation: &Violation) -> String {
         (_, OracleName::Gradient, Kind::MissingGradient | Kind::RefusedGradient | Kind::NotSupported) => {
             format!("`Ok`, and a gradient of {}.", with_gradient(evidence).join(" and of "))
         }
-        (_, _, Kind::WrongValue) if !wrong.is_empty() => table(&wrong),
+        (_, _, Kind::WrongValue) if !wrong.is_empty() => table(&wrong, above),
         (_, _, Kind::WrongValue) => format!("A different value: {}.", inline(&violation.detail)),
         _ => format!("{}{}.", sentence(&promised(&evidence.contract)), and_gradients(evidence)),
     }
 }
 
 /// The only wrong element in a sentence, or several in a table.
-fn table(wrong: &[WrongElement]) -> String {
-    if let [WrongElement { place, got, expected, within }] = wrong {
-        let within = within.as_ref().map_or_else(String::new, |within| format!(" ± {within}"));
-        return format!("Here, {} is {expected}{within}, and candle returns {got}.", inline(place));
+fn table(wrong: &[WrongElement], above: Above) -> String {
+    match wrong {
+        [one] => single(one, above),
+        several => listed(several, above),
     }
-    several(wrong)
 }
 
-fn several(wrong: &[WrongElement]) -> String {
+fn single(WrongElement { place, got, expected, within }: &WrongElement, above: Above) -> String {
+    let within = within.as_ref().map_or_else(String::new, |within| format!(" (± {within})"));
+    if above == Above::PrintsOneValue {
+        return format!("The program above should print {expected}{within}; it prints {got}.");
+    }
+    let element = if place.starts_with('[') { format!("Element {place}") } else { sentence(place) };
+    format!("{} should be {expected}{within}, not {got}.", inline(&element))
+}
+
+fn listed(wrong: &[WrongElement], above: Above) -> String {
+    let of = match above {
+        Above::PrintsOneValue | Above::PrintsValues => "For the program above",
+        Above::PrintsOtherValues => "In the other run of the program above",
+        Above::NotRun => "For the call above",
+    };
     let has_bounds = wrong.iter().any(|element| element.within.is_some());
     let (title, rule) = if has_bounds { (" allowed error |", "---|") } else { ("", "") };
-    let mut text = format!("These values:\n\n| element | expected |{title} got |\n|---|---|{rule}---|\n");
+    let mut text = format!("{of}:\n\n| element | expected |{title} got |\n|---|---|{rule}---|\n");
     for WrongElement { place, got, expected, within } in wrong.iter().take(LISTED) {
         let within = within.as_deref().unwrap_or("0");
         let within = if has_bounds { format!(" {within} |") } else { String::new() };

@@ -1,11 +1,14 @@
 //! A finding as an issue in Markdown: what to run, what happens, and what should happen.
 
+mod table;
 pub mod text;
 
 use std::fmt::Write as _;
 
+use crate::CANDLE;
+use crate::case::Case;
 use crate::causes::{KnownFailures, Sighting, Upstream};
-use crate::device::Device;
+use crate::device::{Device, Hardware};
 use crate::exec::Ran;
 use crate::ops::{Contract, own};
 use crate::oracle::{Evidence, Kind, Rank};
@@ -15,13 +18,14 @@ use crate::run::crate_path;
 use crate::store::{Finding, Unchecked};
 use crate::tensor::View;
 
-use super::device_line::readable;
-use super::expected::{expected, values_expected};
+use super::expected::{Above, expected, values_expected};
+use super::links;
 use super::reason::reason;
 use super::sources::{about_pytorch, sources};
 use super::values::{OUTSIDE, has_margin, shows_outside_of_a_view};
 use super::why::Why;
 use super::words::{SNUFFER, device, title};
+use table::Table;
 use text::{fenced, folded, inline, unwrapped};
 
 /// The most lines that a report shows of what a program prints.
@@ -106,14 +110,11 @@ impl<'a> Report<'a> {
             Some(why) => format!("{}\n\n{}", self.summary(), why.explanation()),
             None => self.summary(),
         };
-        let mut text = format!("{lead}\n\n## To reproduce\n\n{}", self.reproduction());
-        // The program printed the result of a single device.
-        let is_shown = self.program.is_ok() && self.shown().count() == 1;
-        if !is_shown {
-            text += &self.results();
-        }
-        text += &self.simulated();
-        if self.shown().any(|seen| shows_outside_of_a_view(&self.finding.case, &seen.outcome)) {
+        let links = self.links();
+        let (first, last) = if self.is_known_upstream() { (links.as_str(), "") } else { ("", links.as_str()) };
+        let mut text = format!("{lead}\n{first}\n## To reproduce\n\n{}{}", self.reproduction(), self.results());
+        let shows_outside = self.shown().any(|seen| shows_outside_of_a_view(&self.finding.case, &seen.outcome));
+        if shows_outside && !text.contains(OUTSIDE) {
             let _ = writeln!(text, "\n{:?} comes from {OUTSIDE}.", View::POISON);
         }
         text += &self.in_pytorch();
@@ -127,34 +128,65 @@ impl<'a> Report<'a> {
             text += "\n## Conditions\n\nFound by changing one thing at a time:\n\n";
             self.ablation.iter().for_each(|line| text += &format!("- {}\n", inline(line)));
         }
-        text + &self.links() + &self.environment()
+        text + last + &self.environment()
     }
 
-    /// The program and what it prints, or else the call.
+    /// The program and what it prints, or else the call. A note on the simulated device comes first: nobody may take what it prints for
+    /// the output of a GPU.
     fn reproduction(&self) -> String {
+        let note = if self.is_simulated() { self.simulated() + "\n" } else { String::new() };
+        note + &match self.program {
+            Ok((program, ran)) => self.run(program, ran),
+            Err(why) => self.not_run(why),
+        }
+    }
+
+    fn run(&self, program: &str, ran: &Ran) -> String {
+        let prints = if self.is_simulated() { "On the simulated device it prints" } else { "prints" };
+        let mut text = self.dependencies(program);
+        text += &format!("{}\n{prints}\n\n{}", fenced("rust", program), fenced("", &printed(ran)));
+        if self.has_other_values {
+            text += "\nThe wrong values differ from run to run, as values do that are read from memory outside of the inputs. \
+                     The table below has those of another run.\n";
+        }
+        text
+    }
+
+    fn not_run(&self, why: &str) -> String {
         let Self { finding, evidence, .. } = self;
-        let why = match self.program {
-            Err(why) => why,
-            Ok((program, ran)) => {
-                let mut text = format!("{}\nprints\n\n{}", fenced("rust", program), fenced("", &printed(ran)));
-                if self.has_other_values {
-                    text += "\nThe wrong values differ from run to run, as values do that are read from memory outside of the \
-                             inputs. The table below has those of another run.\n";
-                }
-                return text;
-            }
-        };
         let comments = Self::comments(evidence, finding, self.cause.is_some_and(|why| why.is_asked));
         let options = ProgramOptions { device: finding.violation.device, comments: &comments, outputs: &[] };
         // Large inputs make no program, and an op of one's own needs the crate that has it.
         let shown = match program(evidence.op, &finding.case, &options) {
-            Ok(program) if own::brought().is_none() => fenced("rust", &program),
+            Ok(program) if own::brought().is_none() => self.dependencies(&program) + &fenced("rust", &program),
             _ => {
                 let call = fenced("rust", &call(evidence.op, &finding.case));
                 format!("{call}\nwith these inputs:\n\n{}", fenced("toml", &finding.case.to_text()))
             }
         };
         format!("Not run here ({}):\n\n{shown}", inline(why))
+    }
+
+    /// The dependencies of a program, where it needs candle with a feature.
+    fn dependencies(&self, program: &str) -> String {
+        if self.finding.violation.device == Device::Cpu {
+            return String::new();
+        }
+        let crates = ["candle-core", "candle-nn"].into_iter();
+        let used = crates.filter(|name| program.contains(&name.replace('-', "_")));
+        let lines = used.map(|name| format!("{name} = {{ version = \"{CANDLE}\", features = [\"cuda\"] }}\n"));
+        format!("{}\n", fenced("toml", &lines.collect::<String>()))
+    }
+
+    /// The observation of the device that fails.
+    fn seen(&self) -> Option<&Observation> {
+        let failing = self.finding.violation.device;
+        self.finding.observations.iter().find(|seen| seen.device == failing)
+    }
+
+    /// True if the simulated device fails, which also runs the program.
+    fn is_simulated(&self) -> bool {
+        matches!(self.finding.violation.device, Device::Sim(_))
     }
 
     /// The observations that say something: a call that always runs on the CPU does the same on each device.
@@ -166,11 +198,10 @@ impl<'a> Report<'a> {
     /// A test for candle's own suite, folded.
     fn test(&self) -> String {
         let finding = self.finding;
-        let seen = finding.observations.iter().find(|seen| seen.device == finding.violation.device);
         let passes_once_fixed =
             self.cause.is_none_or(|why| why.cause.passes_once_fixed(&Sighting::of(finding).signature.slug()));
         let test = |seen| test(self.evidence, seen, finding.violation.oracle).ok();
-        let Some(test) = seen.filter(|_| passes_once_fixed).and_then(test) else {
+        let Some(test) = self.seen().filter(|_| passes_once_fixed).and_then(test) else {
             return String::new();
         };
         let test = match self.cause {
@@ -181,15 +212,12 @@ impl<'a> Report<'a> {
         folded(&title, "rust", &pasted(&test, self.source))
     }
 
-    /// A note on the results of the simulated device, if there are any.
+    /// A note on the simulated device, and that no GPU ran this if none did.
     fn simulated(&self) -> String {
-        if !self.shown().any(|seen| matches!(seen.device, Device::Sim(_))) {
-            return String::new();
-        }
         let on_a_gpu = self.shown().any(|seen| matches!(seen.device, Device::Cuda(_)));
-        let not_run = if on_a_gpu { "" } else { "This was not run on a GPU. " };
+        let begin = if on_a_gpu { "The" } else { "This was not run on a GPU: the" };
         format!(
-            "\n{not_run}\"CUDA, simulated\" executes the PTX of candle's own kernels on the CPU and checks every access.\n"
+            "{begin} simulated CUDA device executes the PTX of candle's own kernels on the CPU and checks every access.\n"
         )
     }
 
@@ -209,58 +237,96 @@ impl<'a> Report<'a> {
         let Self { evidence, finding, .. } = self;
         let said = match self.cause.and_then(|why| why.cause.expected.as_ref()) {
             Some(expected) => {
-                let values = values_expected(evidence, &finding.violation);
+                let values = values_expected(evidence, &finding.violation, self.above());
                 std::iter::once(unwrapped(expected)).chain(values).collect::<Vec<_>>().join("\n\n")
             }
             None => {
                 let source = sources(&finding.promise, &finding.case, &evidence.contract);
-                format!("{}\n\nSource: {}.", expected(evidence, &finding.violation), inline(&source))
+                format!("{}\n\nSource: {}.", expected(evidence, &finding.violation, self.above()), inline(&source))
             }
         };
         let asserts = about_pytorch(evidence.op, &finding.case);
-        let pytorch = self.cause.and_then(|why| why.cause.pytorch_besides());
+        let is_told = asserts.is_some() || !self.in_pytorch().is_empty();
+        let pytorch = self.cause.and_then(|why| why.cause.pytorch_besides()).filter(|_| !is_told);
         let pytorch = pytorch.map(|said| format!("PyTorch: {}", unwrapped(said)));
         std::iter::once(said).chain(asserts).chain(pytorch).collect::<Vec<_>>().join("\n\n")
     }
 
-    /// The issues and pull requests of candle about it.
-    fn links(&self) -> String {
-        match self.known.upstream(&Sighting::of(self.finding)) {
-            None => String::new(),
-            Some(links @ Upstream { same_cause_as: None, .. }) => format!("\n## See also\n\n{links}.\n"),
-            Some(links @ Upstream { same_cause_as: Some(title), .. }) => {
-                format!("\n## See also\n\nProbably the same cause as “{title}”: {links}.\n")
+    /// How the code above shows the values that are wrong.
+    fn above(&self) -> Above {
+        let case = &self.finding.case;
+        match self.seen().map(|seen| &seen.outcome) {
+            _ if self.program.is_err() => Above::NotRun,
+            _ if self.has_other_values => Above::PrintsOtherValues,
+            Some(outcome) if prints_one_value(outcome) && !shows_outside_of_a_view(case, outcome) => {
+                Above::PrintsOneValue
             }
+            _ => Above::PrintsValues,
         }
     }
 
-    /// The results on all devices, as a table.
+    /// The issues and pull requests of candle about it.
+    fn links(&self) -> String {
+        let Some(Upstream { same_cause_as, kept, links }) = self.upstream() else { return String::new() };
+        let alike = same_cause_as.map(|title| format!("Probably the same cause as “{title}”:\n\n"));
+        format!("\n## See also\n\n{}{}", alike.unwrap_or_default(), links::list(kept, links))
+    }
+
+    fn upstream(&self) -> Option<Upstream<'a>> {
+        self.known.upstream(&Sighting::of(self.finding))
+    }
+
+    /// True if an issue or a pull request is about this very bug.
+    fn is_known_upstream(&self) -> bool {
+        self.upstream().is_some_and(|known| known.same_cause_as.is_none() && links::are_about_the_bug(known.links))
+    }
+
+    /// The results that the program did not print, as a table.
     fn results(&self) -> String {
-        let finding = self.finding;
-        let mut text = "\n## What happens\n\n| device | result |\n|---|---|\n".to_string();
+        let case = &self.finding.case;
+        let mut table = Table::after(self.program.map_or_else(|_| String::new(), |(_, ran)| printed(ran)));
         for seen in self.shown() {
             let on = device(seen.device);
-            let mut row = |call: &str, outcome: &Outcome| {
-                let _ = writeln!(text, "| {on}{call} | {} |", inline(&readable(&outcome.does())));
-            };
-            row("", &seen.outcome);
-            seen.contiguous.iter().for_each(|contiguous| row(", contiguous inputs", contiguous));
-            if let (Some(sibling), Some((other, _))) = (&seen.sibling, crate::ops::sibling(&finding.case)) {
+            let mut row = |call: &str, outcome: &Outcome| table.push(&format!("{on}{call}"), &outcome.does());
+            if !self.is_printed(seen) {
+                row("", &seen.outcome);
+            }
+            seen.contiguous.iter().for_each(|outcome| row(&format!(", {}", with_copies(case)), outcome));
+            if let (Some(sibling), Some((other, _))) = (&seen.sibling, crate::ops::sibling(case)) {
                 row(&format!(", {}", other.name), sibling);
             }
-            for (sample, alone) in own::samples(&finding.case).iter().zip(&seen.samples) {
+            for (sample, alone) in own::samples(case).iter().zip(&seen.samples) {
                 row(&format!(", sample {} alone", sample.place), alone);
             }
         }
-        text
+        if let Unchecked::Other(outcome) = &self.finding.reproduction.unchecked {
+            table.push(&format!("{}, release build", device(self.finding.violation.device)), outcome);
+        }
+        let text = table.text();
+        if text.is_empty() {
+            return text;
+        }
+        let has_simulated = !self.is_simulated() && self.shown().any(|seen| matches!(seen.device, Device::Sim(_)));
+        let note = if has_simulated { self.simulated() + "\n" } else { String::new() };
+        format!("\n## What happens\n\n{note}{text}")
+    }
+
+    /// True if the program printed all that the outcome of `seen` says.
+    fn is_printed(&self, seen: &Observation) -> bool {
+        let says_more = match &seen.outcome {
+            Outcome::Returned(returned) => returned.tracked,
+            Outcome::Died(_) => true,
+            _ => false,
+        };
+        let is_its = self.program.is_ok() && seen.device == self.finding.violation.device;
+        is_its && !self.has_other_values && !says_more
     }
 
     /// What is wrong, in a sentence, and what is known about it.
     fn summary(&self) -> String {
-        let seen = self.finding.observations.iter().find(|seen| seen.device == self.finding.violation.device);
         let name = self.name();
         let reason = reason(self.evidence, &self.finding.violation);
-        let happens = match seen.map(|seen| &seen.outcome) {
+        let happens = match self.seen().map(|seen| &seen.outcome) {
             Some(Outcome::Returned(returned)) => match &returned.backward {
                 Gradients::Rejected(_) => "the backward pass fails".to_string(),
                 Gradients::Returned(store) if !store.missing.is_empty() => {
@@ -311,13 +377,15 @@ impl<'a> Report<'a> {
 
     fn environment(&self) -> String {
         let (finding, reproduction) = (self.finding, &self.finding.reproduction);
-        let mut text = format!("\n## Environment\n\n- {}\n", inline(&finding.origin.versions));
+        let also = if reproduction.unchecked == Unchecked::Same { "; the same in a release build" } else { "" };
+        let versions = inline(&finding.origin.versions);
+        let mut text = format!("\n## Environment\n\n- {versions}, with debug assertions and overflow checks{also}\n");
         if reproduction.failed != reproduction.tries {
             text += &format!("- happens in {} of {} runs\n", reproduction.failed, reproduction.tries);
         }
         let is_shown = |place: Device| self.shown().any(|seen| seen.device == place);
         for (place, hardware) in finding.origin.hardware.iter().filter(|(place, _)| is_shown(**place)) {
-            text += &format!("- {}: {hardware}\n", device(*place));
+            text += &format!("- {}: {}\n", device(*place), in_short(*place, hardware));
         }
         if let Some(tool) = finding.origin.sanitizer {
             text += &format!("- under NVIDIA's compute-sanitizer, tool {tool}\n");
@@ -325,16 +393,15 @@ impl<'a> Report<'a> {
         if let Some(since) = self.since {
             text += &format!("- tried on the CPU: {since}\n");
         }
-        if let Some(elsewhere) = self.elsewhere {
-            text += &format!("- {}\n", inline(elsewhere));
-        }
-        if !matches!(reproduction.unchecked, Unchecked::NotRun(_)) {
-            text += &format!("- in a release build: {}\n", reproduction.unchecked);
-        }
+        text.extend(self.elsewhere.map(|elsewhere| format!("- {}\n", inline(elsewhere))));
         if own::brought().is_none() {
+            if self.elsewhere.is_none() {
+                text += "- candle's main branch: not tried\n";
+            }
             let more = match self.cause {
-                Some(why) if why.cause.is_in_shared_code() => "; it runs the same code",
                 Some(why) if why.change.is_some() && why.cause.leaves_metal() => "; the change leaves it as it is",
+                Some(why) if why.cause.is_in_shared_code() => "; it runs the same code",
+                Some(why) if why.change.is_some() => "; the change is not only in code of the CPU and of CUDA",
                 _ => "",
             };
             text += &format!("- Metal: not tried{more}\n");
@@ -346,6 +413,29 @@ impl<'a> Report<'a> {
 /// The test as the end of the file that it belongs to; as a new file, if that is not at hand.
 fn pasted(test: &Test, source: Source) -> String {
     test.added_to(&source(&test.file).unwrap_or_default())
+}
+
+/// The hardware of a device, and of a simulated one only its architecture, which says all.
+fn in_short(place: Device, hardware: &Hardware) -> String {
+    let architecture = hardware.name.rsplit(' ').next().filter(|_| matches!(place, Device::Sim(_)));
+    architecture.map_or_else(|| hardware.to_string(), ToString::to_string)
+}
+
+/// True if a program that prints `outcome` prints a single number.
+fn prints_one_value(outcome: &Outcome) -> bool {
+    let Outcome::Returned(returned) = outcome else { return false };
+    matches!(returned.outputs.as_slice(), [one] if one.shape.is_empty()) && returned.backward == Gradients::NotAsked
+}
+
+/// How a call differs that takes copies of the inputs of `case`, in words.
+fn with_copies(case: &Case) -> String {
+    let views = case.inputs.iter().filter(|(_, tensor)| !tensor.view.is_contiguous());
+    let names: Vec<String> = views.map(|(name, _)| format!("`{name}`")).collect();
+    match names.as_slice() {
+        [] => "contiguous inputs".to_string(),
+        [one] => format!("a contiguous copy of {one}"),
+        several => format!("contiguous copies of {}", several.join(" and ")),
+    }
 }
 
 /// The output of a program, stdout first.

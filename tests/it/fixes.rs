@@ -149,10 +149,10 @@ fn a_cause_is_there_since_the_oldest_release_after_which_all_show_it() {
     };
     // x fails, . passes, - lacks the call
     let rows = [
-        ("xxx", Some("Also in 0.0.0, the oldest release that was tried, on the CPU")),
-        (".xx", Some("Since 0.1.0, tried on the CPU; 0.0.0 does not have it")),
-        ("--x", Some("Also in 0.2.0, tried on the CPU; the case does not compile with 0.1.0")),
-        ("x.x", Some("Since 0.2.0, tried on the CPU; 0.1.0 does not have it")),
+        ("xxx", Some("Present since at least 0.0.0 (the oldest release tried, CPU)")),
+        (".xx", Some("A regression of 0.1.0: 0.0.0 does not have it (CPU)")),
+        ("--x", Some("Present since at least 0.2.0; the program does not compile with 0.1.0 (CPU)")),
+        ("x.x", Some("A regression of 0.2.0: 0.1.0 does not have it (CPU)")),
         ("xx.", None),
     ];
     for (seen, expected) in rows {
