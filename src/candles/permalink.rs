@@ -22,9 +22,13 @@ struct Git {
 
 const REPOSITORY: &str = "https://github.com/huggingface/candle";
 
-/// The places of `cause`, as links in Markdown; as code where the sources are not on this machine.
+/// The places of `cause`, as links in Markdown; as code where the sources are not on this machine. A link to a whole file shows little:
+/// there is one only if no place is a function.
 pub fn places(cause: &RootCause) -> Vec<String> {
-    cause.at.iter().map(|place| link(cause, place).unwrap_or_else(|| format!("`{place}`"))).collect()
+    let is_function = |place: &String| place.contains(' ');
+    let has_function = cause.at.iter().any(is_function);
+    let shown = cause.at.iter().filter(|place| !has_function || is_function(place));
+    shown.map(|place| link(cause, place).unwrap_or_else(|| format!("`{place}`"))).collect()
 }
 
 /// The link to the lines of `place` that the fix replaces. It goes to the whole function where there is no fix, or where that only adds

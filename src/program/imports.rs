@@ -44,6 +44,19 @@ impl Imports {
         let lacking = |names: &Vec<&'static str>| names.iter().copied().filter(|name| !is_there(name)).collect();
         Self(self.0.iter().map(|(krate, names)| (*krate, lacking(names))).collect())
     }
+
+    /// Those of crates that a file with the text `source` imports from, and the others, which need a `use` of their own.
+    pub fn merged_into(&self, source: &str) -> (Self, Self) {
+        let uses = |krate: &str| imports_of(source).any(|path| path.starts_with(&format!("{krate}::")));
+        let all = self.0.iter().map(|(krate, names)| (*krate, names.clone()));
+        let (merged, new) = all.partition(|(krate, _)| uses(krate));
+        (Self(merged), Self(new))
+    }
+
+    /// The names of all items.
+    pub fn names(&self) -> Vec<&'static str> {
+        self.0.values().flatten().copied().collect()
+    }
 }
 
 impl fmt::Display for Imports {

@@ -22,7 +22,9 @@ pub fn main_program(body: Body, backward: Backward, options: &ProgramOptions) ->
     }
     let comments: String = options.comments.iter().map(|line| ["// ", line, "\n"].concat()).collect();
     let imports = main.0.imports(&["Device", "Result"]);
-    Ok(format!("{comments}{imports}\nfn main() -> Result<()> {{\n{}    Ok(())\n}}\n", main.0.indented()))
+    let lines = main.0.indented();
+    let lines = if options.device == Device::Cpu { rust::without_moves(&lines) } else { lines };
+    Ok(format!("{comments}{imports}\nfn main() -> Result<()> {{\n{lines}    Ok(())\n}}\n"))
 }
 
 struct Main(Body);

@@ -48,6 +48,12 @@ pub fn buffer<'a>(name: &str, data: &'a Tensor) -> Result<(Buffer<'a>, Vec<usize
     Ok((Buffer::Spelled(values), shape))
 }
 
+/// True for zeros that are more than a person would list.
+pub fn are_many_zeros(values: &[Value]) -> bool {
+    const FEW: usize = 4;
+    values.len() > FEW && values.iter().all(|value| value.as_f64() == 0.0 && value.as_f64().is_sign_positive())
+}
+
 /// The steps from a buffer in which several inputs lie to the part that is the buffer of `data`: a narrower range, another shape.
 pub fn part(
     data: &Tensor,

@@ -9,6 +9,11 @@ pub const DEVICE: &str = "&device";
 /// The expression of the CPU, where a program may open another device.
 pub const HOST: &str = "&Device::Cpu";
 
+/// `text` of a program for the CPU, without calls that move there what is there already and goes on to another call.
+pub fn without_moves(text: &str) -> String {
+    text.replace(".to_device(&Device::Cpu)?.", ".")
+}
+
 /// The dtype as candle names it.
 pub fn dtype(dtype: DType) -> &'static str {
     match dtype {
@@ -120,8 +125,7 @@ fn spelled(dtype: DType, values: &[Value], sizes: &[usize], host: &str) -> Strin
     if values.is_empty() {
         return format!("Tensor::from_vec(Vec::<{}>::new(), {}, {DEVICE})?", type_name(dtype), shape(sizes));
     }
-    const FEW: usize = 4;
-    if values.len() > FEW && values.iter().all(|value| value.as_f64() == 0.0 && value.as_f64().is_sign_positive()) {
+    if memory::are_many_zeros(values) {
         return format!("Tensor::zeros({}, {}, {DEVICE})?", shape(sizes), self::dtype(dtype));
     }
     // Rust has no literals for these: cast from `f32`, which holds them all. On the host, as the device's cast may be the bug.

@@ -54,6 +54,7 @@ impl Test {
         let imports = body.imports(if only.is_some() { &all[..2] } else { &all });
         // Some files of candle's tests import the `Result` of anyhow, which closures do not return.
         let body = body.borrowing().replace("| -> Result<", &format!("| -> {CORE}::Result<"));
+        let body = if only == Some(Device::Cpu) { rust::without_moves(&body) } else { body };
         let function = match only {
             None => format!("fn {name}(device: &Device) -> Result<()> {{\n{body}    Ok(())\n}}\n"),
             Some(device) => {
@@ -121,9 +122,17 @@ impl Test {
         self.text_with(&self.imports)
     }
 
-    /// All that the file of candle's tests with the text `source` needs for it: no import twice, which does not compile.
+    /// All that the end of the file of candle's tests with the text `source` needs for it: no import twice, which does not compile, and
+    /// none that a `use` at the top of the file can have.
     pub fn added_to(&self, source: &str) -> String {
-        self.renamed_beside(source).text_with(&self.imports.beside(source))
+        let (_, new) = self.imports.beside(source).merged_into(source);
+        self.renamed_beside(source).text_with(&new)
+    }
+
+    /// The items that a `use` at the top of that file needs besides.
+    pub fn imported_by(&self, source: &str) -> Vec<&'static str> {
+        let (merged, _) = self.imports.beside(source).merged_into(source);
+        merged.names()
     }
 
     /// With a name that no function of `source` has.

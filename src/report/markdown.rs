@@ -26,7 +26,7 @@ use super::values::{OUTSIDE, has_margin, shows_outside_of_a_view};
 use super::why::Why;
 use super::words::{SNUFFER, device, title};
 use table::Table;
-use text::{fenced, folded, inline, unwrapped};
+use text::{collapsed, fenced, folded, inline, unwrapped};
 
 /// The most lines that a report shows of what a program prints.
 const PRINTED: usize = 16;
@@ -209,7 +209,7 @@ impl<'a> Report<'a> {
             None => test,
         };
         let title = format!("A test for {}, which fails until this is fixed", test.place());
-        folded(&title, "rust", &pasted(&test, self.source))
+        pasted(&test, &title, &(self.source)(&test.file).unwrap_or_default())
     }
 
     /// A note on the simulated device, and that no GPU ran this if none did.
@@ -410,9 +410,15 @@ impl<'a> Report<'a> {
     }
 }
 
-/// The test as the end of the file that it belongs to; as a new file, if that is not at hand.
-fn pasted(test: &Test, source: Source) -> String {
-    test.added_to(&source(&test.file).unwrap_or_default())
+/// The test, folded, as the end of the file with the text `source`, and all that the imports at its top need; as a new file if that text
+/// is empty.
+pub(super) fn pasted(test: &Test, title: &str, source: &str) -> String {
+    let names: Vec<String> = test.imported_by(source).into_iter().map(|name| format!("`{name}`")).collect();
+    let imports = match names.as_slice() {
+        [] => String::new(),
+        names => format!("Add {} to the imports of {}, and at its end:\n\n", names.join(", "), test.file),
+    };
+    collapsed(title, &(imports + &fenced("rust", &test.added_to(source))))
 }
 
 /// The hardware of a device, and of a simulated one only its architecture, which says all.

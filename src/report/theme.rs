@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use super::markdown::Source;
+use super::links;
 use super::markdown::text::{folded, inline, unwrapped};
+use super::markdown::{Source, pasted};
 use super::why::located;
 use super::words::{SNUFFER, device};
 use crate::CANDLE;
@@ -28,7 +29,7 @@ pub struct Part<'a> {
 /// The issue about `theme`, with tests for the files that `source` reads.
 pub fn theme(theme: &Theme, parts: &[Part], source: Source) -> String {
     let mut text = format!("# {}\n\n{}\n\n", theme.title, unwrapped(&theme.decision));
-    text += "| | what happens | symptom | devices, dtypes | change |\n|---|---|---|---|---|\n";
+    text += "| | bug | symptom | devices, dtypes | change |\n|---|---|---|---|---|\n";
     for (number, part) in (1..).zip(parts) {
         let cause = part.cause;
         let on = [cause.on().join(", "), cause.dtypes.join(", ")];
@@ -38,14 +39,18 @@ pub fn theme(theme: &Theme, parts: &[Part], source: Source) -> String {
     }
     text += &changes(parts);
     if parts.iter().any(|part| part.cause.on().contains(&"cuda")) {
-        text += "\nNothing was run on a GPU, unless one is named: CUDA is a simulated device, which executes the PTX of candle's own kernels.\n";
+        text += "\nRun on the CPU and on a simulated CUDA device, which executes the PTX of candle's own kernels, and not on a GPU, except where a GPU is named.\n";
     }
     let mut files = Files { source, texts: BTreeMap::new() };
     for (number, part) in (1..).zip(parts) {
         text += &section(number, part, &mut files);
     }
     text += &format!("\n## Environment\n\n- candle {CANDLE}\n");
-    text += "- Metal: not tried; a test skips it unless all devices share the code, or the change is also for Metal\n";
+    if parts.iter().any(|part| part.cause.on().contains(&"cpu")) {
+        let has_tests = parts.iter().any(|part| part.test.is_some());
+        let tests = if has_tests { "; a test skips it where the change leaves it as it is" } else { "" };
+        text += &format!("- Metal: not tried{tests}\n");
+    }
     text + &format!("- found with {SNUFFER}\n")
 }
 
@@ -56,12 +61,16 @@ struct Files {
 }
 
 impl Files {
-    /// The text of `test` for the end of its file, which has it from then on.
-    fn add(&mut self, test: &Test) -> String {
-        let text = self.texts.entry(test.file.clone()).or_insert_with(|| (self.source)(&test.file).unwrap_or_default());
-        let added = test.added_to(text);
+    /// The text of the file that `test` belongs to, with the tests added so far.
+    fn text(&mut self, test: &Test) -> &mut String {
+        self.texts.entry(test.file.clone()).or_insert_with(|| (self.source)(&test.file).unwrap_or_default())
+    }
+
+    /// Adds `test` to its file, with all that it imports.
+    fn add(&mut self, test: &Test) {
+        let text = self.text(test);
+        let added = format!("{}\n{}", test.imports.beside(text), test.added_to(text));
         text.push_str(&added);
-        added
     }
 }
 
@@ -70,12 +79,13 @@ fn of_change(Part { cause, test, change, .. }: &Part) -> String {
     let here = match (change, test) {
         (None, _) => None,
         (Some(_), _) if !cause.is_proven() => Some("below, not tried".to_string()),
-        (Some(_), Some(_)) => Some("with a test".to_string()),
-        (Some(_), None) => Some("without a test".to_string()),
+        (Some(_), Some(_)) => Some("below, with a test".to_string()),
+        (Some(_), None) => Some("below, without a test".to_string()),
     };
-    let pulls = cause.upstream.iter().filter(|link| link.kind == Relation::Fix).map(|link| link.url.clone());
+    let pulls = cause.upstream.iter().filter(|link| link.kind == Relation::Fix).map(|link| links::short(&link.url));
     let all: Vec<String> = here.into_iter().chain(pulls).collect();
-    if all.is_empty() { "none".to_string() } else { all.join(", ") }
+    // The change of another cause may fix it.
+    if all.is_empty() { "no change of its own".to_string() } else { all.join(", ") }
 }
 
 /// How many changes there are, how many have a test, and which were checked. No proof is of the series as a whole.
@@ -128,12 +138,12 @@ fn section(number: usize, Part { cause, places, test, change }: &Part, files: &m
     cause.expected.iter().for_each(|said| line("Expected:", said));
     cause.pytorch_besides().iter().for_each(|said| line("PyTorch:", said));
     cause.workaround.iter().for_each(|said| line("Workaround:", said));
-    let links: Vec<String> = cause.upstream.iter().map(|link| format!("{} ({})", link.url, link.kind)).collect();
-    if !links.is_empty() {
-        line("See also", &format!("{}.", links.join(", ")));
+    if !cause.upstream.is_empty() {
+        text += &format!("\nSee also:\n\n{}", links::list(None, &cause.upstream));
     }
     if let Some(test) = test {
-        text += &folded(&format!("A test for {}", test.place()), "rust", &files.add(test));
+        text += &pasted(test, &format!("A test for {}", test.place()), files.text(test));
+        files.add(test);
     }
     if let Some(change) = change {
         cause.about_fix.iter().for_each(|about| text += &format!("\n{}\n", unwrapped(about)));

@@ -128,7 +128,7 @@ pub const RUST_TEMPLATES: [(&str, &str); 18] = [
         let matrix = candle_core::quantized::QTensor::quantize(&blocks, dtype)?;
         {% else %}
         let bytes = blocks.to_device(&Device::Cpu)?.flatten_all()?.to_vec1::<u8>()?;
-        let columns = bytes.len() / {{ inputs.blocks.shape[0] }} / dtype.type_size() * dtype.block_size();
+        let columns = bytes.len(){% if inputs.blocks.shape[0] != 1 %} / {{ inputs.blocks.shape[0] }}{% endif %} / dtype.type_size() * dtype.block_size();
         let storage = candle_core::quantized::QStorage::from_data(bytes.into(), &device, dtype)?;
         let matrix = candle_core::quantized::QTensor::new(storage, ({{ shape }}, columns))?;
         {% endif %}

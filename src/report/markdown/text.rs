@@ -44,5 +44,10 @@ pub fn fenced(language: &str, code: &str) -> String {
 
 /// Code in a collapsed block, so that the issue stays short.
 pub fn folded(summary: &str, language: &str, code: &str) -> String {
-    format!("\n<details>\n<summary>{summary}</summary>\n\n{}\n</details>\n", fenced(language, code))
+    collapsed(summary, &fenced(language, code))
+}
+
+/// Markdown in a collapsed block.
+pub fn collapsed(summary: &str, inside: &str) -> String {
+    format!("\n<details>\n<summary>{summary}</summary>\n\n{inside}\n</details>\n")
 }
