@@ -70,7 +70,9 @@ pub fn buffer(name: &str, data: &Tensor, lines: &mut Vec<String>) -> Result<Stri
             lines.extend(fill.except.iter().map(set));
             format!("values.reshape({shape})")
         }
-        Buffer::Spelled(values) if values.is_empty() || memory::are_many_zeros(&values) => format!("torch.zeros({shape}, dtype={dtype})"),
+        Buffer::Spelled(values) if values.is_empty() || memory::are_many_zeros(&values) => {
+            format!("torch.zeros({shape}, dtype={dtype})")
+        }
         Buffer::Spelled(values) => {
             let parts: Vec<String> = values.into_iter().map(element).collect();
             match sizes.len() {
