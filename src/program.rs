@@ -11,6 +11,7 @@ mod rustfmt;
 mod templates;
 mod test;
 mod test_file;
+mod test_text;
 mod torch;
 
 use crate::case::{Backward, Case, DeviceObject};
@@ -23,7 +24,8 @@ use crate::tensor::DType;
 pub use agreement::{Agreement, agreement, agrees};
 pub use imports::{Imports, imports_of};
 pub use templates::torch_call;
-pub use test::{Test, test};
+pub use test::test;
+pub use test_text::Test;
 pub use torch::torch;
 
 use body::Body;

@@ -224,7 +224,7 @@ fn a_report_of_a_theme_has_each_cause_with_its_test_and_its_change() {
     for cause in its {
         assert!(said.contains(&format!(". {}\n", cause.title)), "{} is not in\n{said}", cause.title);
     }
-    for part in ["test_device!(", "```diff\n--- a/candle-", "| with a test"] {
+    for part in ["test_device!(", "```diff\n--- a/candle-", "| below, with a test |"] {
         assert!(said.contains(part), "{part} is not in\n{said}");
     }
     assert!(text(&output.stderr).contains("commits    snuffer fixes export --theme nan-and-ties"));
