@@ -31,6 +31,12 @@ impl CudaError {
         }
     }
 
+    /// Its name in the driver's `CUresult`.
+    pub fn code(&self) -> String {
+        let name = if *self == Self::Hang { "launch timeout" } else { self.name() };
+        format!("{}{}", Self::CODE, name.to_uppercase().replace(' ', "_"))
+    }
+
     /// How the names of errors begin in the driver's `CUresult`.
     pub const CODE: &str = "CUDA_ERROR_";
 

@@ -45,7 +45,7 @@ pub fn test(evidence: &Evidence, seen: &Observation, oracle: OracleName) -> Resu
         (Contract::Rejects(_), Outcome::OutOfMemory(_) | Outcome::TimedOut(_)) => {
             return Err("with enough memory and time, the test would pass".to_string());
         }
-        (Contract::Rejects(rule), _) if may_assert => test.refuses_or_asserts(rule),
+        (Contract::Rejects(rule), _) if may_assert => test.refuses_or_asserts(rule, &seen.outcome),
         (Contract::Rejects(rule), _) => test.refuses(rule),
         (_, Outcome::Returned(returned)) if oracle == OracleName::Invariant => test.invariants(evidence, returned)?,
         (Contract::Unspecified(_), Outcome::Returned(_)) if oracle == OracleName::Checker => {
@@ -159,15 +159,21 @@ impl Promised {
         Self::refusal_of(rule)
     }
 
-    /// Asserts an `Err` of the call, or of its kernel.
-    fn refuses_or_asserts(&mut self, rule: &Rule) -> String {
+    /// Asserts an `Err` of the call, or an assert of its kernel, and not the fault of `seen`.
+    fn refuses_or_asserts(&mut self, rule: &Rule, seen: &Outcome) -> String {
         self.bind_result("let called");
-        self.push(format!(
+        self.push(
             "// If a kernel asserts, waiting for it fails, and so does every later CUDA call of the process:\n\
              // this test needs a file of its own.\n\
-             let called = called.and_then(|_| device.synchronize());\n\
-             assert!(called.is_err(), \"{rule}\");"
-        ));
+             let called = called.and_then(|_| device.synchronize());",
+        );
+        self.push(match seen {
+            Outcome::Faulted(fault) => format!(
+                "let error = called.expect_err(\"{rule}\").to_string();\nassert!(!error.contains(\"{}\"), \"{{error}}\");",
+                fault.kind.code()
+            ),
+            _ => format!("assert!(called.is_err(), \"{rule}\");"),
+        });
         Self::refusal_of(rule)
     }
 
