@@ -127,6 +127,6 @@ fn is_open(start: f64, end: f64, step: f64, dtype: DType) -> bool {
     let is_more = count.fract() == 0.0 && count.mul_add(step, -width) / step < 0.0;
     let is_exact = width + start == end && end - width == start;
     let is_whole = (count - count.round()).abs() <= 4.0 * f64::EPSILON * count.abs();
-    let has_end = dtype.round(step.mul_add(count.ceil() - 1.0, start)) == end;
+    let has_end = count.fract() != 0.0 && dtype.round(step.mul_add(count.floor(), start)) == end;
     dtype.is_float() && (own.ceil() != count.ceil() || is_whole && (is_more || !is_exact || has_end))
 }
