@@ -111,7 +111,7 @@ impl Size {
     }
 }
 
-/// What is out of proportion, in numbers. Work and copies are those of all steps, memory is that of one.
+/// Everything that is out of proportion, in numbers. Work and copies add up over all steps; memory is the peak of one step.
 fn excesses(effort: &Effort, size: Size, memory: u64, pairs: u64, steps: u64) -> impl Iterator<Item = (Kind, String)> {
     let Size { elements, bytes } = size;
     let exceeds = |used: u64, times: u64, unit: u64, any: u64| used > any.saturating_add(times.saturating_mul(unit));

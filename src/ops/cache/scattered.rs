@@ -212,7 +212,7 @@ fn paused(case: &Case, place: usize, row: usize) -> bool {
     case.sizes("pauses").get(place).copied().unwrap_or(0) >> row.min(63) & 1 == 1
 }
 
-/// What `then` returns for each part of the last round, which the builder hears of before.
+/// The results of `then` for each part of the last round. The builder hears of each part first.
 fn announced(
     call: &Call,
     mut then: impl FnMut(&mut ScatteredKvCache, &Candle, &Candle, &IndicesAndMask) -> Result<Vec<Candle>>,

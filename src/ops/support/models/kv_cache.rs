@@ -1,4 +1,4 @@
-//! What caches of keys and values share: the appended parts `k0`, `v0`, `k1`, `v1` and so on, in one round or in many.
+//! Shared by the key-value caches: the parts `k0`, `v0`, `k1`, `v1` and so on, which are appended once or in many rounds.
 
 use candle_core::Tensor as Candle;
 use ndarray::{ArrayD, Axis};
@@ -55,7 +55,7 @@ pub fn rounds(case: &Case) -> usize {
     case.optional_size("rounds").unwrap_or(1)
 }
 
-/// What `append` returns for each keys and values of the last round in turn, with `reset` where the case says so.
+/// The results of `append` for each pair of keys and values of the last round in turn, with `reset` where the case says so.
 pub fn append_all<C>(
     call: &Call,
     cache: &mut C,
