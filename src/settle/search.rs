@@ -10,7 +10,7 @@ use crate::ops::{Contract, Op, own};
 
 /// A candidate that hangs takes a whole short deadline and a worker, and so hundreds of times as long as others. A search ends after
 /// this many: then the case is small enough for a person, if it is not minimal.
-const LATE: usize = 40;
+const LATE: usize = 12;
 
 /// How much a search may take.
 #[derive(Debug, Clone, Copy)]

@@ -29,6 +29,9 @@ pub struct Args {
     /// How many times to run both programs. The median counts.
     #[arg(long, default_value_t = 5)]
     rounds: usize,
+    /// Only calls whose names contain this, such as `max`.
+    #[arg(long, default_value = "")]
+    only: String,
 }
 
 /// A program, and what its folder and executable are called.
@@ -62,7 +65,7 @@ pub fn run(args: &Args) -> anyhow::Result<u8> {
     for round in 0..args.rounds {
         say(&format!("round {} of {}", round + 1, args.rounds));
         for (program, times) in programs.iter().zip(&mut times) {
-            for (call, time) in read(&measured(program, device)?)? {
+            for (call, time) in read(&measured(program, device, &args.only)?)? {
                 times.entry(call).or_default().push(time);
             }
         }
@@ -112,8 +115,8 @@ impl Build {
 }
 
 /// What a program prints. It runs on one thread: more of them would share the processor with whatever else runs.
-fn measured(program: &Path, device: &str) -> anyhow::Result<String> {
-    let output = Command::new(program).arg(device).env("RAYON_NUM_THREADS", "1").output()?;
+fn measured(program: &Path, device: &str, only: &str) -> anyhow::Result<String> {
+    let output = Command::new(program).args([device, only]).env("RAYON_NUM_THREADS", "1").output()?;
     let said = String::from_utf8_lossy(&output.stderr);
     ensure!(output.status.success(), "{} failed: {}", program.display(), said.trim());
     Ok(String::from_utf8(output.stdout)?)

@@ -1,4 +1,5 @@
-//! Times calls on which models spend their time and whose code a fix of candle changes: `hot_paths cpu` or `hot_paths cuda`.
+//! Times calls on which models spend their time and whose code a fix of candle changes: `hot_paths cpu` or `hot_paths cuda`, and after it
+//! a part of the names of the calls.
 //!
 //! A line for each call: its name, and the least time of one call in nanoseconds.
 
@@ -15,6 +16,7 @@ const BATCHES: usize = 5;
 
 struct Times {
     device: Device,
+    only: String,
 }
 
 impl Times {
@@ -27,8 +29,11 @@ impl Times {
         Tensor::new(ids, &self.device)
     }
 
-    /// Prints the least time of `call`, after its work on the device has ended.
+    /// Prints the least time of `call`, after its work on the device has ended, if that is asked for.
     fn time<T>(&self, name: &str, call: impl Fn() -> Result<T>) -> Result<()> {
+        if !name.contains(&self.only) {
+            return Ok(());
+        }
         let run = |count: u32| -> Result<Duration> {
             let begun = Instant::now();
             for _ in 0..count {
@@ -188,5 +193,5 @@ fn main() -> Result<()> {
         Some("cuda") => Device::new_cuda(0)?,
         _ => candle_core::bail!("name a device: cpu or cuda"),
     };
-    Times { device }.all()
+    Times { device, only: std::env::args().nth(2).unwrap_or_default() }.all()
 }
