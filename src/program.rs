@@ -2,6 +2,7 @@
 
 mod agreement;
 mod body;
+mod comparison;
 mod imports;
 mod main_program;
 mod memory;

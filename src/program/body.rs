@@ -39,9 +39,25 @@ pub enum Bound {
     Nothing,
     /// `output`.
     One,
-    /// `outputs`.
+    /// `outputs`, which are tensors.
     Several,
+    /// `outputs`, which are lists of sizes.
+    Sizes,
 }
+
+impl Bound {
+    /// The expression of all that is bound.
+    pub const fn expression(self) -> &'static str {
+        match self {
+            Self::Nothing => "()",
+            Self::One => "output",
+            Self::Several | Self::Sizes => "outputs",
+        }
+    }
+}
+
+/// How the lines of a call begin that bind lists of sizes.
+const SIZES: &str = "let mut outputs: Vec<Vec<usize>> = ";
 
 /// The variable of a device object.
 const fn variable(object: DeviceObject) -> &'static str {
@@ -212,6 +228,7 @@ impl Body {
             lines.iter().any(|line| forms.iter().any(|form| line.starts_with(form)))
         };
         self.bound = match lines.last() {
+            _ if lines.iter().any(|line| line.starts_with(SIZES)) => Bound::Sizes,
             _ if binds("outputs") => Bound::Several,
             Some(last) if last.starts_with("println!") => Bound::Nothing,
             _ => Bound::One,
@@ -228,11 +245,8 @@ impl Body {
         let start = self.lines.len();
         self.first_call = self.first_call.min(start);
         if self.thread > 0 {
-            let (binding, result) = match self.bound {
-                Bound::Nothing => ("", "()"),
-                Bound::One => ("let output = ", "output"),
-                Bound::Several => ("let outputs = ", "outputs"),
-            };
+            let result = self.bound.expression();
+            let binding = if self.bound == Bound::Nothing { String::new() } else { format!("let {result} = ") };
             self.lines.push(format!("{binding}thread_{}.install(|| -> Result<_> {{", self.thread));
             self.lines.extend(self.flowing.map(|name| format!("    let {name} = {name}; // This thread drops it.")));
             self.lines.extend(lines.iter().map(|line| format!("    {line}")));

@@ -40,6 +40,9 @@ impl Main {
             Some(&(dtype, rank)) => format!("println!(\"{{:?}}\", {name}{});", read(dtype, rank)),
             None => format!("println!(\"{{{name}}}\");"),
         };
+        if self.0.bound == Bound::Sizes {
+            return self.push("for output in &outputs {\n    println!(\"{output:?}\");\n}");
+        }
         if self.0.bound != Bound::Several {
             let promised = self.0.output.as_ref().map(|(dtype, _)| *dtype);
             if outputs.first().is_some_and(|(dtype, _)| promised.is_some_and(|promised| promised != *dtype)) {
@@ -82,10 +85,7 @@ impl Main {
 
 /// The methods that read a tensor of this dtype and rank as numbers.
 fn read(dtype: DType, rank: usize) -> String {
-    let (cast, typed) = match dtype {
-        DType::F16 | DType::Bf16 | DType::F8e4m3 => (".to_device(&Device::Cpu)?.to_dtype(DType::F32)?", "f32"),
-        other => ("", rust::type_name(other)),
-    };
+    let (cast, typed) = rust::readable(dtype);
     match rank {
         0 => format!("{cast}.to_scalar::<{typed}>()?"),
         1..=3 => format!("{cast}.to_vec{rank}::<{typed}>()?"),

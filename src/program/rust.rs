@@ -40,6 +40,14 @@ pub fn type_name(dtype: DType) -> &'static str {
     }
 }
 
+/// The methods that make a tensor of this dtype one whose elements Rust can print and compare, and their type.
+pub fn readable(dtype: DType) -> (&'static str, &'static str) {
+    match dtype {
+        DType::F16 | DType::Bf16 | DType::F8e4m3 => (".to_device(&Device::Cpu)?.to_dtype(DType::F32)?", "f32"),
+        other => ("", type_name(other)),
+    }
+}
+
 /// A number without a type suffix; NaN and infinities are constants of `f64`.
 pub fn number(value: Value) -> String {
     typed(value, "f64")

@@ -1,6 +1,7 @@
 //! A case as a test for candle's own suite: it fails today and passes once candle is fixed.
 
 use super::body::{Body, Bound};
+use super::comparison::{Compared, assertions};
 use super::rust;
 use super::test_file::test_file;
 use super::test_text::Test;
@@ -13,15 +14,6 @@ use crate::tensor::{DType, Tensor, Value, product};
 
 /// The most elements that a test lists; of a larger tensor, only elements that are wrong today.
 const LISTED: usize = 16;
-
-/// The digits after the point to which candle's own tests round.
-const DIGITS: i32 = 4;
-
-/// The most elements that a test compares one by one.
-const ONE_BY_ONE: usize = 2;
-
-/// A tolerance that is too small to matter.
-const TINY: f64 = 1e-30;
 
 /// The test of the promise that `oracle` judges, given the observation `seen`. An `Err` says why there is none.
 pub fn test(evidence: &Evidence, seen: &Observation, oracle: OracleName) -> Result<Test, String> {
@@ -36,6 +28,7 @@ pub fn test(evidence: &Evidence, seen: &Observation, oracle: OracleName) -> Resu
     if test.0.bound == Bound::Nothing && matches!(seen.outcome, Outcome::Returned(_)) {
         return Err("a random value has no expected value".to_string());
     }
+    test.print_nothing();
     // Where a kernel asserts already, only an `Err` is better.
     let asserts = matches!(&seen.outcome, Outcome::Faulted(fault) if fault.kind == CudaError::Assert);
     let is_of_elements = !asserts && matches!(&evidence.contract, Contract::Rejects(rule) if rule.is_of_elements());
@@ -46,12 +39,12 @@ pub fn test(evidence: &Evidence, seen: &Observation, oracle: OracleName) -> Resu
             return Err("with enough memory and time, the test would pass".to_string());
         }
         (Contract::Rejects(rule), _) if may_assert => test.refuses_or_asserts(rule, &seen.outcome),
-        (Contract::Rejects(rule), _) => test.refuses(rule),
+        (Contract::Rejects(rule), outcome) => test.refuses(rule, outcome),
         (_, Outcome::Returned(returned)) if oracle == OracleName::Invariant => test.invariants(evidence, returned)?,
         (Contract::Unspecified(_), Outcome::Returned(_)) if oracle == OracleName::Checker => {
             return Err("a checker alone sees it".to_string());
         }
-        (Contract::Unspecified(_), _) => test.survives(),
+        (Contract::Unspecified(_), outcome) => test.survives(outcome),
         (Contract::Accepts { .. }, Outcome::Unsupported(_) | Outcome::TimedOut(_)) => {
             return Err("the test would not end".to_string());
         }
@@ -67,9 +60,9 @@ pub fn test(evidence: &Evidence, seen: &Observation, oracle: OracleName) -> Resu
             // A fix of something worse may return an `Err` where that is promised, too.
             let is_worse = !matches!(outcome, Outcome::Rejected(_));
             if refusal.is_some() && is_worse && backward.is_none() {
-                test.survives()
+                test.survives(outcome)
             } else {
-                test.accepts(evidence, backward)?
+                test.accepts(evidence, backward, outcome)?
             }
         }
         (Contract::Accepts { .. }, _) => return Err("nothing was returned".to_string()),
@@ -134,28 +127,39 @@ impl Promised {
         {
             return self.push(format!("{binding} = {call};"));
         }
-        let bound = match self.0.bound {
-            Bound::Nothing => "()",
-            Bound::One => "output",
-            Bound::Several => "outputs",
-        };
+        let bound = self.0.bound.expression();
         self.push("let call = || -> Result<_> {");
         self.0.lines.extend(rest.iter().flat_map(|lines| lines.lines()).map(|line| format!("    {line}")));
         self.push(format!("    Ok({bound})\n}};\n{binding} = call();"));
     }
 
-    /// Waits for the device, which reports errors late.
-    fn synchronize(&mut self) {
-        if self.0.device != Device::Cpu {
+    /// Drops the lines that only print, as those of a program whose results are not bound, and the name that nothing uses then.
+    fn print_nothing(&mut self) {
+        if self.0.bound != Bound::Nothing {
+            return;
+        }
+        self.0.lines.retain(|line| !line.trim_start().starts_with("println!("));
+        if let Some(last) = self.0.lines.last_mut()
+            && last.starts_with("let ")
+            && let Some((_, call)) = last.split_once(" = ")
+        {
+            *last = call.to_string();
+        }
+    }
+
+    /// Waits for the device, if the failure `seen` shows only then: a device reports its errors late.
+    fn synchronize(&mut self, seen: &Outcome) {
+        let is_late = matches!(seen, Outcome::Faulted(_) | Outcome::Died(_) | Outcome::TimedOut(_));
+        if is_late && self.0.device != Device::Cpu {
             self.push("device.synchronize()?;");
         }
     }
 
     /// Asserts an `Err` of the call.
-    fn refuses(&mut self, rule: &Rule) -> String {
+    fn refuses(&mut self, rule: &Rule, seen: &Outcome) -> String {
         self.bind_result("let called");
         self.push(format!("assert!(called.is_err(), \"{rule}\");"));
-        self.synchronize();
+        self.synchronize(seen);
         Self::refusal_of(rule)
     }
 
@@ -185,13 +189,13 @@ impl Promised {
         format!("{}_{}", if is_clause { "fails_if" } else { "rejects" }, words.join("_").to_lowercase())
     }
 
-    fn survives(&mut self) -> String {
+    fn survives(&mut self, seen: &Outcome) -> String {
         self.bind_result("// Any value will do, or an error.\nlet _");
-        self.synchronize();
+        self.synchronize(seen);
         "returns".to_string()
     }
 
-    fn accepts(&mut self, evidence: &Evidence, backward: Backward) -> Result<String, String> {
+    fn accepts(&mut self, evidence: &Evidence, backward: Backward, seen: &Outcome) -> Result<String, String> {
         if self.0.vars.is_empty()
             && self.0.bound != Bound::Nothing
             && let Ok(promise) = self.values(evidence, &nothing(&evidence.contract))
@@ -209,7 +213,7 @@ impl Promised {
             // The test does not use it.
             *line = line.replacen("let output = ", "", 1);
         }
-        self.synchronize();
+        self.synchronize(seen);
         Ok("accepts_valid_arguments".to_string())
     }
 
@@ -222,15 +226,22 @@ impl Promised {
 
     /// The expression of the output with this index.
     fn output(&self, index: usize) -> String {
-        if self.0.bound == Bound::Several { format!("outputs[{index}]") } else { "output".to_string() }
+        match self.0.bound {
+            Bound::Several | Bound::Sizes => format!("outputs[{index}]"),
+            Bound::Nothing | Bound::One => "output".to_string(),
+        }
     }
 
     fn shapes(&mut self, outputs: &[(DType, Vec<usize>)]) -> String {
-        if self.0.bound == Bound::Several {
+        if matches!(self.0.bound, Bound::Several | Bound::Sizes) {
             self.push(format!("assert_eq!(outputs.len(), {});", outputs.len()));
         }
         for (index, (dtype, shape)) in outputs.iter().enumerate() {
             let output = self.output(index);
+            if self.0.bound == Bound::Sizes {
+                self.push(format!("assert_eq!({output}.len(), {});", product(shape).unwrap_or_default()));
+                continue;
+            }
             self.push(format!("assert_eq!({output}.shape().dims(), {shape:?});"));
             self.push(format!("assert_eq!({output}.dtype(), {});", rust::dtype(*dtype)));
         }
@@ -240,12 +251,12 @@ impl Promised {
     fn values(&mut self, evidence: &Evidence, returned: &Returned) -> Result<String, String> {
         let outputs = evidence.expectations(returned);
         let all: usize = outputs.iter().map(Vec::len).sum();
-        let before = self.0.lines.len();
-        for (index, (expected, got)) in outputs.iter().zip(&returned.outputs).enumerate() {
-            let output = self.output(index);
-            self.compare(&output, got, &listed(expected, all), |position| position);
-        }
-        self.promise_since(before, "returns_the_right_values")
+        let outputs = outputs.iter().zip(&returned.outputs).enumerate().map(|(index, (expected, got))| {
+            let compared = Compared::tensor(self.output(index), got, &listed(expected, all), |position| position);
+            if self.0.bound == Bound::Sizes { compared.into_list() } else { compared }
+        });
+        let outputs: Vec<Compared> = outputs.collect();
+        self.compare(&outputs, "returns_the_right_values")
     }
 
     fn invariants(&mut self, evidence: &Evidence, returned: &Returned) -> Result<String, String> {
@@ -306,125 +317,40 @@ impl Promised {
         if !store.missing.is_empty() {
             return Ok("has_a_gradient".to_string());
         }
-        let before = self.0.lines.len();
         let is_wrong = |one: &Expectation| !one.kept;
-        let mut shows = false;
+        let (mut compared, mut shows) = (Vec::new(), false);
         for (name, grad) in &store.gradients {
             let (Some(var), data) = (var(name), &evidence.case.inputs[name]) else { continue };
             let expected = evidence.gradient_expectations(name, grad);
             shows |= expected.iter().any(is_wrong);
             let of = format!("grads.get(&{var}).expect(\"a gradient of {name}\")");
             let positions = data.buffer_positions();
-            self.compare(&of, grad, &listed(&expected, expected.len()), |element| positions[element]);
-        }
-        if shows {
-            return self.promise_since(before, "has_the_right_gradient");
+            let listed = listed(&expected, expected.len());
+            compared.push(Compared::tensor(of, grad, &listed, |element| positions[element]));
         }
         // Elements that compete for a gradient: only their sum is known.
-        let sums =
+        let mut sums =
             store.gradients.iter().filter_map(|(name, grad)| Some((evidence.gradient_sum(name, grad)?, name, grad)));
-        if let Some((expected, name, grad)) = sums.into_iter().find(|(expected, ..)| is_wrong(expected))
+        if !shows
+            && let Some((expected, name, grad)) = sums.find(|(expected, ..)| is_wrong(expected))
             && let Some(var) = var(name)
         {
-            self.0.lines.truncate(before);
             let of = format!("grads.get(&{var}).expect(\"a gradient of {name}\").sum_all()?");
             let sum = Tensor::new(grad.dtype, vec![], vec![Value::of(grad.dtype, grad.floats().iter().sum())]);
-            self.compare(&of, &sum, &[&expected], |element| element);
-            return self.promise_since(before, "has_a_gradient_of_the_right_sum");
+            let sum = Compared::tensor(of, &sum, &[&expected], |element| element);
+            return self.compare(&[sum], "has_a_gradient_of_the_right_sum");
         }
-        self.promise_since(before, "has_the_right_gradient")
+        self.compare(&compared, "has_the_right_gradient")
     }
 
-    /// `promise`, if the test has more than its first `lines` lines.
-    fn promise_since(&self, lines: usize, promise: &str) -> Result<String, String> {
-        let has_assertions = self.0.lines.len() > lines;
-        has_assertions.then(|| promise.to_string()).ok_or_else(|| "no element has a known value".to_string())
-    }
-
-    /// Compares elements of the tensor expression `of`, which has the dtype of `got`; `position` gives the place of an element.
-    fn compare(&mut self, of: &str, got: &Tensor, expected: &[&Expectation], position: impl Fn(usize) -> usize) {
-        // Within an infinite distance lies every number.
-        let expected: Vec<&Expectation> = expected.iter().copied().filter(|one| one.within.is_finite()).collect();
-        if expected.is_empty() {
-            return;
+    /// Asserts all that is expected of these, which is the `promise`.
+    fn compare(&mut self, all: &[Compared], promise: &str) -> Result<String, String> {
+        let lines = assertions(all);
+        if lines.is_empty() {
+            return Err("no element has a known value".to_string());
         }
-        let (cast, typed) = match got.dtype {
-            DType::F16 | DType::Bf16 | DType::F8e4m3 => (".to_device(&Device::Cpu)?.to_dtype(DType::F32)?", "f32"),
-            other => ("", rust::type_name(other)),
-        };
-        let (values, shape) = (got.floats(), &got.shape);
-        let are_all = expected.len() == values.len()
-            && expected.iter().enumerate().all(|(place, one)| position(one.position) == place);
-        let is_plain_zero =
-            |one: &&Expectation| one.value == 0.0 && one.within <= TINY && (!one.kept || values[one.position] == 0.0);
-        let is_exact = |one: &&Expectation| one.within == 0.0 && !one.value.is_nan() || is_plain_zero(one);
-        // As many levels of brackets as candle has a method for.
-        let (flat, sizes) = if shape.len() <= 3 { ("", &shape[..]) } else { (".flatten_all()?", &[values.len()][..]) };
-        let (rank, nested) = (sizes.len(), |literals: &[String]| match sizes {
-            [] => literals.concat(),
-            _ => rust::nested(literals, sizes),
-        });
-        if are_all && expected.iter().all(is_exact) {
-            let literal = |one: &&Expectation| literal(one.value, typed);
-            let all = nested(&expected.iter().map(literal).collect::<Vec<_>>());
-            let read = if rank == 0 { "to_scalar".to_string() } else { format!("to_vec{rank}") };
-            return self.push(format!("assert_eq!({of}{flat}{cast}.{read}::<{typed}>()?, {all});"));
-        }
-        if are_all
-            && typed == "f32"
-            && let Some(rounded) = rounded(&expected, &values)
-        {
-            let all = nested(&rounded);
-            return self
-                .push(format!("assert_eq!(test_utils::to_vec{rank}_round(&{of}{flat}{cast}, {DIGITS})?, {all});"));
-        }
-        self.push(format!("let values = {of}.flatten_all()?{cast}.to_vec1::<{typed}>()?;"));
-        // A tolerance far below every actual error would only distract.
-        let is_near = |one: &&Expectation| !one.kept && (values[one.position] - one.value).abs() < 1e10 * TINY;
-        let least = if expected.iter().any(is_near) { 0.0 } else { TINY };
-        // With no more digits than the dtype has: the tolerance, if there is one, grows by what they leave out.
-        let digits = |one: &Expectation| {
-            let is_short = typed != "f64" && one.within > 0.0;
-            rust::typed(Value::Float(one.value), if is_short { "f32" } else { "f64" })
-        };
-        let within = |one: &Expectation| {
-            let written = digits(one).parse().unwrap_or(one.value);
-            if one.within > 0.0 { rounded_up(one.within + (written - one.value).abs()).max(least) } else { 0.0 }
-        };
-        let number = |value| rust::number(Value::Float(value));
-        if expected.len() <= ONE_BY_ONE || expected.iter().any(|one| !one.value.is_finite()) {
-            for one in expected {
-                let value = format!("values[{}]", position(one.position));
-                let (expected, within) = (one.value, within(one));
-                self.push(if expected.is_nan() {
-                    format!("assert!({value}.is_nan());")
-                } else if within == 0.0 || expected.is_infinite() {
-                    format!("assert_eq!({value}, {});", literal(expected, typed))
-                } else {
-                    let wide = if typed == "f64" { "" } else { " as f64" };
-                    let distance = format!("({value}{wide} - {}).abs()", digits(one));
-                    format!("assert!({distance} <= {}, \"{{}}\", {value});", number(within))
-                });
-            }
-            return;
-        }
-        let element =
-            |one: &&Expectation| format!("({}, {}, {})", position(one.position), digits(one), number(within(one)));
-        let elements: Vec<String> = expected.iter().map(element).collect();
-        self.push(format!("for (place, expected, within) in [{}] {{", elements.join(", ")));
-        let value = if typed == "f64" { "values[place]" } else { "values[place] as f64" };
-        self.push(format!("    let value: f64 = {value};"));
-        self.push(
-            "    assert!((value - expected).abs() <= within, \"{value} at {place}, not {expected}\");\n}".to_string(),
-        );
-    }
-}
-
-/// A number of the type of elements `typed`.
-fn literal(value: f64, typed: &str) -> String {
-    match typed {
-        "f32" | "f64" => rust::typed(Value::Float(value), typed),
-        _ => format!("{}", value as i64),
+        self.0.lines.extend(lines);
+        Ok(promise.to_string())
     }
 }
 
@@ -458,25 +384,4 @@ fn listed(expected: &[Expectation], all: usize) -> Vec<&Expectation> {
         return expected.iter().collect();
     }
     expected.iter().filter(|expected| !expected.kept).take(LISTED).collect()
-}
-
-/// The expected values in [`DIGITS`] digits, as candle's tests compare: if all that is near enough rounds to them, and some wrong one of the
-/// values `got` does not.
-fn rounded(expected: &[&Expectation], got: &[f64]) -> Option<Vec<String>> {
-    const LARGEST: f64 = 1000.0;
-    let unit = 10_f64.powi(DIGITS);
-    let round = |value: f64| (value * unit).round() / unit;
-    let is_settled = |one: &&Expectation| {
-        let (value, within) = (one.value, one.within.max(1e-6));
-        value.abs() < LARGEST && round(value - within) == round(value) && round(value + within) == round(value)
-    };
-    let is_seen = |one: &&Expectation| !one.kept && round(got[one.position]) != round(one.value);
-    let is_enough = expected.iter().all(is_settled) && expected.iter().any(is_seen);
-    // Without the sign of a zero.
-    is_enough.then(|| expected.iter().map(|one| format!("{:?}", round(one.value) as f32 + 0.0)).collect())
-}
-
-/// A tolerance in four digits, rounded up: minimized cases are only just outside it.
-fn rounded_up(bound: f64) -> f64 {
-    format!("{:.3e}", bound * 1.0005).parse().unwrap_or(bound)
 }

@@ -100,12 +100,12 @@ pub static ROTATING_POSITIONS: Op = Op {
     },
     source: r#"
         let mut cache = candle_nn::kv_cache::RotatingKvCache::new({{ dim }}, {{ max }});
+        {% set of_type = ": Vec<Vec<usize>>" %}
         {% include "rounds" %}
         {% for n in range(4) if inputs["k" ~ n] and inputs["v" ~ n] %}
         {% include "reset" %}
         {% set length = inputs["k" ~ n].shape[dim] %}
-        let positions: Vec<u32> = cache.positions({{ length }}).iter().map(|&position| position as u32).collect();
-        outputs.push(Tensor::new(positions, &device)?);
+        outputs.push(cache.positions({{ length }}));
         cache.append(&k{{ n }}, &v{{ n }})?;
         {% endfor %}
         {% include "end of rounds" %}

@@ -61,7 +61,7 @@ pub const RUST_TEMPLATES: [(&str, &str); 18] = [
     (
         "rounds",
         r"
-        let mut outputs = Vec::new();
+        let mut outputs{{ of_type|default('') }} = Vec::new();
         {% if rounds is defined %}
         for _ in 0..{{ rounds }} {
         outputs.clear();
