@@ -15,7 +15,7 @@ mod since;
 mod theme;
 mod upstream;
 
-pub use fix::{Edit, Fix, FixState, kept};
+pub use fix::{Edit, Fix, FixState, OnMetal, kept};
 pub use folder::{FOLDER, SINCE, file, folder};
 pub use impact::{Hit, Symptom, some_of};
 pub use instead::Instead;

@@ -7,6 +7,7 @@ mod expected;
 mod junit;
 mod links;
 mod markdown;
+mod metal;
 mod reason;
 mod sarif;
 pub mod site;

@@ -30,6 +30,27 @@ pub struct Edit {
     pub with: String,
 }
 
+/// How a fix relates to Metal, where nobody tries it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OnMetal {
+    /// It changes code that Metal shares.
+    Shared,
+    /// It changes code of Metal.
+    Own,
+    /// It changes code that Metal shares, and code that the CPU or CUDA has for itself.
+    Partly,
+    /// It changes nothing but code that the CPU or CUDA has for itself.
+    Untouched,
+}
+
+/// The owner of the code that an edit changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Owner {
+    Metal,
+    CpuOrCuda,
+    All,
+}
+
 /// How far the fix of a cause is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -46,6 +67,17 @@ impl Fix {
     /// The text form.
     pub fn to_text(&self) -> String {
         toml::to_string_pretty(self).expect("a fix is plain data")
+    }
+
+    /// How it relates to Metal, by the code that it changes.
+    pub fn on_metal(&self) -> OnMetal {
+        let has = |owner: Owner| self.edit.iter().any(|edit| edit.owner() == owner);
+        match (has(Owner::CpuOrCuda), has(Owner::All)) {
+            _ if has(Owner::Metal) => OnMetal::Own,
+            (false, _) => OnMetal::Shared,
+            (true, true) => OnMetal::Partly,
+            (true, false) => OnMetal::Untouched,
+        }
     }
 }
 
@@ -65,11 +97,35 @@ impl Edit {
         self.with.lines().map(line).collect()
     }
 
-    /// True if its code is of the CPU or of CUDA alone, as candle names such files and functions.
-    pub fn is_of_cpu_or_cuda(&self) -> bool {
-        const OWN: [&str; 6] = ["cpu", "cuda", "candle-kernels/", "/fast_mmq.rs", "/fast_mmvq.rs", "/k_quants.rs"];
-        let is_own = |name: &String| OWN.iter().any(|own| name.contains(own));
-        is_own(&self.file) || self.function.as_ref().is_some_and(is_own)
+    /// The owner of its code, as candle names files and functions.
+    fn owner(&self) -> Owner {
+        // The last two are parts of custom ops, in files that all devices share.
+        const OWN: [&str; 8] = [
+            "cpu",
+            "cuda",
+            "candle-kernels/",
+            "/fast_mmq.rs",
+            "/fast_mmvq.rs",
+            "/k_quants.rs",
+            "ArgSort::",
+            "RmsNorm::rms_row",
+        ];
+        let names = [Some(self.file.as_str()), self.changed_function()];
+        let is_in = |part: &str| names.iter().flatten().any(|name| name.contains(part));
+        // Shared code that asks for the device leaves Metal out.
+        let asks = ["is_cuda()", "is_metal()"].iter().any(|question| self.with.contains(question));
+        match () {
+            () if is_in("metal") => Owner::Metal,
+            () if asks || OWN.into_iter().any(is_in) => Owner::CpuOrCuda,
+            () => Owner::All,
+        }
+    }
+
+    /// The function whose code it changes; `None` if it adds something before a function, such as another one.
+    fn changed_function(&self) -> Option<&str> {
+        let begins_with_new = self.with.lines().next().is_some_and(|first| placeholder(first).is_none());
+        let adds_before = begins_with_new && (0..self.lines).all(|line| !self.replaces(line));
+        self.function.as_deref().filter(|_| !adds_before)
     }
 
     /// True if the line with this number, from 0, does not stay.

@@ -1,7 +1,7 @@
 //! A root cause: one mistake of candle that explains many failures, with its fix and the proof of it.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::Deserialize;
@@ -9,7 +9,8 @@ use serde::Deserialize;
 use super::folder::{self, Files, Folder, MODELS, SINCE, THEMES};
 use super::impact::impact;
 use super::{
-    Edit, Fix, FixState, Hit, Instead, Link, Models, Predicate, Proof, Sighting, Since, Symptom, Theme, Themes, parsed,
+    Fix, FixState, Hit, Instead, Link, Models, OnMetal, Predicate, Proof, Sighting, Since, Symptom, Theme, Themes,
+    parsed,
 };
 use crate::case::{Case, nearest};
 use crate::device::Device;
@@ -197,13 +198,6 @@ impl RootCause {
         cpu.into_iter().chain(cuda).collect()
     }
 
-    /// Those of `devices` that can show it.
-    pub fn shown_on(&self, devices: &BTreeSet<Device>) -> Vec<Device> {
-        let has = |device: Device| self.devices.is_empty() || self.devices.iter().any(|own| own.has(device));
-        let is_there = |device: Device| has(device) && (device == Device::Cpu || !self.is_of_the_host());
-        devices.iter().copied().filter(|&device| is_there(device)).collect()
-    }
-
     /// True if all of its ops run on the CPU whatever the device of a case is.
     fn is_of_the_host(&self) -> bool {
         let mut ops = self.ops().peekable();
@@ -216,21 +210,22 @@ impl RootCause {
             && !self.at.iter().any(|place| ["cpu", "cuda", "kernels"].iter().any(|own| place.contains(own)))
     }
 
-    /// True if it may be on Metal, which nobody tried, and its fix does not change that: all edits are in code of the CPU or of CUDA.
-    pub fn leaves_metal(&self) -> bool {
+    /// True if it may be on Metal, where nobody tries it, and its fix does not change that: the CPU or CUDA has a part of the fix for
+    /// itself, and Metal would need its own.
+    fn may_stay_on_metal(&self) -> bool {
         match &self.fix {
             None => !self.is_in_shared_code(),
-            Some(fix) => fix.edit.iter().all(Edit::is_of_cpu_or_cuda),
+            Some(fix) => matches!(fix.on_metal(), OnMetal::Partly | OnMetal::Untouched),
         }
     }
 
-    /// `test` as the test of this cause: by its own name, and skipped on Metal where the fix leaves that as it is.
+    /// `test` as the test of this cause: by its own name, and skipped on Metal where it may fail even with the fix.
     pub fn own_test(&self, test: Test) -> Test {
         let test = match &self.test {
             Some(name) => test.renamed(name),
             None => test,
         };
-        if self.leaves_metal() { test.without_metal() } else { test }
+        if self.may_stay_on_metal() { test.without_metal() } else { test }
     }
 
     /// PyTorch's behaviour, unless the expectation tells it.
@@ -315,12 +310,6 @@ impl RootCause {
     /// True if the failure of this name passes with its proven fix, or there is no fix.
     pub fn passes_once_fixed(&self, failure: &str) -> bool {
         self.fix.is_none() || self.is_proven() && self.fixes(failure)
-    }
-
-    /// How many failures pass with its fix that one of its predicates names. Others pass besides.
-    pub fn passing(&self) -> usize {
-        let is_own = |failure: &&String| self.shown_by.iter().any(|predicate| predicate.name.fits(failure));
-        self.proof.as_ref().map_or(0, |proof| proof.fixes.iter().filter(is_own).count())
     }
 
     /// True if the failure of this name passes with its fix.

@@ -40,9 +40,9 @@ impl fmt::Display for Since {
         match before {
             None => write!(f, "Present since at least {release} (the oldest release tried, {device})"),
             Some(before) if *is_lacking => {
-                write!(f, "Present since at least {release}; the program does not compile with {before} ({device})")
+                write!(f, "Present since at least {release} ({device}); {before} lacks something that the call uses")
             }
-            Some(before) => write!(f, "A regression of {release}: {before} does not have it ({device})"),
+            Some(before) => write!(f, "A regression in {release}: {before} does not have it ({device})"),
         }
     }
 }

@@ -10,6 +10,9 @@ use crate::device::Device;
 /// The crate of candle's tensors.
 const CORE: &str = "candle_core";
 
+/// Skips a test on Metal, as candle's own tests do.
+const SKIP: &str = "// Skip on metal for now\n    if device.is_metal() {\n        return Ok(());\n    }\n    ";
+
 /// A test for candle's own suite, on each of its devices.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Test {
@@ -88,10 +91,14 @@ impl Test {
     /// It, skipped on Metal as in candle's own tests.
     #[must_use]
     pub fn without_metal(self) -> Self {
-        const SKIP: &str = "// Skip on metal for now\n    if device.is_metal() {\n        return Ok(());\n    }\n    ";
         const BEGIN: &str = "(device: &Device) -> Result<()> {\n    ";
         // A test of one device is none of Metal.
         Self { function: self.function.replacen(BEGIN, &format!("{BEGIN}{SKIP}"), 1), ..self }
+    }
+
+    /// True if it runs on Metal and is skipped there.
+    pub fn skips_metal(&self) -> bool {
+        self.function.contains(SKIP)
     }
 
     /// The call of its function with an expression of a device.

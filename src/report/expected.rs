@@ -35,7 +35,7 @@ pub fn expected(evidence: &Evidence, violation: &Violation, above: Above) -> Str
     let wrong = wrong_elements(evidence, violation);
     match (&evidence.contract, violation.oracle, &violation.kind) {
         (_, OracleName::Documentation, _) => {
-            format!("The call does what its documentation says, or returns an `Err`: {}.", inline(&violation.detail))
+            format!("The documented behaviour, or an `Err`: {}.", inline(&violation.detail))
         }
         (_, OracleName::Cost, _) => {
             "The same result, with memory and work in proportion to the inputs and outputs.".to_string()
@@ -64,7 +64,7 @@ pub fn expected(evidence: &Evidence, violation: &Violation, above: Above) -> Str
             format!("`Ok` or an `Err`: the result is not specified ({why}), but the call must return.")
         }
         (Contract::Rejects(_), ..) => format!("{}.", sentence(&promised(&evidence.contract))),
-        (_, OracleName::Checker, _) => "The same result, without the report of the device.".to_string(),
+        (_, OracleName::Checker, _) => "The same result, and no report of an error on the device.".to_string(),
         (_, OracleName::Determinism, _) => "The same result in every run.".to_string(),
         (_, OracleName::Layout, _) => "The same result as for contiguous inputs.".to_string(),
         (_, OracleName::Agreement, Kind::OnlyOneAccepts) => "Every device accepts the call.".to_string(),
@@ -99,7 +99,7 @@ fn single(WrongElement { place, got, expected, within }: &WrongElement, above: A
 fn listed(wrong: &[WrongElement], above: Above) -> String {
     let of = match above {
         Above::PrintsOneValue | Above::PrintsValues => "For the program above",
-        Above::PrintsOtherValues => "In the other run of the program above",
+        Above::PrintsOtherValues => "In another run of the program above",
         Above::NotRun => "For the call above",
     };
     let has_bounds = wrong.iter().any(|element| element.within.is_some());
@@ -131,7 +131,7 @@ fn and_gradients(evidence: &Evidence) -> String {
 }
 
 /// `text` with a capital letter.
-fn sentence(text: &str) -> String {
+pub fn sentence(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }

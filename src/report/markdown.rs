@@ -13,20 +13,20 @@ use crate::exec::Ran;
 use crate::ops::{Contract, own};
 use crate::oracle::{Evidence, Kind, Rank};
 use crate::outcome::{Gradients, Observation, Outcome};
-use crate::program::{ProgramOptions, Test, call, program, test, torch};
+use crate::program::{ProgramOptions, Test, call, program, test};
 use crate::run::crate_path;
 use crate::store::{Finding, Unchecked};
 use crate::tensor::View;
 
-use super::expected::{Above, expected, values_expected};
-use super::links;
+use super::expected::{Above, expected, sentence, values_expected};
 use super::reason::reason;
 use super::sources::{about_pytorch, sources};
 use super::values::{OUTSIDE, has_margin, shows_outside_of_a_view};
 use super::why::Why;
 use super::words::{SNUFFER, device, title};
+use super::{links, metal};
 use table::Table;
-use text::{collapsed, fenced, folded, inline, unwrapped};
+use text::{collapsed, fenced, inline, unwrapped};
 
 /// The most lines that a report shows of what a program prints.
 const PRINTED: usize = 16;
@@ -110,17 +110,15 @@ impl<'a> Report<'a> {
             Some(why) => format!("{}\n\n{}", self.summary(), why.explanation()),
             None => self.summary(),
         };
-        let links = self.links();
-        let (first, last) = if self.is_known_upstream() { (links.as_str(), "") } else { ("", links.as_str()) };
-        let mut text = format!("{lead}\n{first}\n## To reproduce\n\n{}{}", self.reproduction(), self.results());
+        let known = self.known_upstream().map_or_else(String::new, |known| known + "\n\n");
+        let mut text = format!("{known}{lead}\n\n## To reproduce\n\n{}{}", self.reproduction(), self.results());
         let shows_outside = self.shown().any(|seen| shows_outside_of_a_view(&self.finding.case, &seen.outcome));
         if shows_outside && !text.contains(OUTSIDE) {
             let _ = writeln!(text, "\n{:?} comes from {OUTSIDE}.", View::POISON);
         }
-        text += &self.in_pytorch();
         text += &format!("\n## What should happen\n\n{}\n", self.expectation());
         text += &self.cause.map_or_else(String::new, Why::fix);
-        text += &self.test();
+        text += &self.pasted_test();
         if let Some(workaround) = self.cause.and_then(|why| why.cause.workaround.as_ref()) {
             text += &format!("\n## Workaround\n\n{}\n", unwrapped(workaround));
         }
@@ -128,7 +126,7 @@ impl<'a> Report<'a> {
             text += "\n## Conditions\n\nFound by changing one thing at a time:\n\n";
             self.ablation.iter().for_each(|line| text += &format!("- {}\n", inline(line)));
         }
-        text + last + &self.environment()
+        text + &self.links() + &self.environment()
     }
 
     /// The program and what it prints, or else the call. A note on the simulated device comes first: nobody may take what it prints for
@@ -146,8 +144,8 @@ impl<'a> Report<'a> {
         let mut text = self.dependencies(program);
         text += &format!("{}\n{prints}\n\n{}", fenced("rust", program), fenced("", &printed(ran)));
         if self.has_other_values {
-            text += "\nThe wrong values differ from run to run, as values do that are read from memory outside of the inputs. \
-                     The table below has those of another run.\n";
+            text += "\nThe wrong values differ from run to run: they are read from memory outside the inputs. The table below \
+                     shows another run.\n";
         }
         text
     }
@@ -195,41 +193,36 @@ impl<'a> Report<'a> {
         self.finding.observations.iter().filter(move |seen| !is_of_the_host || seen.device == Device::Cpu)
     }
 
-    /// A test for candle's own suite, folded.
-    fn test(&self) -> String {
+    /// A test for candle's own suite.
+    fn test(&self) -> Option<Test> {
         let finding = self.finding;
         let passes_once_fixed =
             self.cause.is_none_or(|why| why.cause.passes_once_fixed(&Sighting::of(finding).signature.slug()));
         let test = |seen| test(self.evidence, seen, finding.violation.oracle).ok();
-        let Some(test) = self.seen().filter(|_| passes_once_fixed).and_then(test) else {
-            return String::new();
-        };
-        let test = match self.cause {
+        let test = self.seen().filter(|_| passes_once_fixed).and_then(test)?;
+        Some(match self.cause {
             Some(why) => why.cause.own_test(test),
             None => test,
-        };
+        })
+    }
+
+    /// The test, folded.
+    fn pasted_test(&self) -> String {
+        let Some(test) = self.test() else { return String::new() };
         let title = format!("A test for {}, which fails until this is fixed", test.place());
         pasted(&test, &title, &(self.source)(&test.file).unwrap_or_default())
     }
 
-    /// A note on the simulated device, and that no GPU ran this if none did.
-    fn simulated(&self) -> String {
-        let on_a_gpu = self.shown().any(|seen| matches!(seen.device, Device::Cuda(_)));
-        let begin = if on_a_gpu { "The" } else { "This was not run on a GPU: the" };
-        format!(
-            "{begin} simulated CUDA device executes the PTX of candle's own kernels on the CPU and checks every access.\n"
-        )
+    fn is_on_a_gpu(&self) -> bool {
+        self.shown().any(|seen| matches!(seen.device, Device::Cuda(_)))
     }
 
-    /// The same call in PyTorch and its answer, folded; nothing where no answer is known.
-    fn in_pytorch(&self) -> String {
-        let said = self.cause.and_then(|why| why.cause.pytorch.as_ref());
-        let (Some(said), Ok(script)) = (said, torch(self.evidence.op, &self.finding.case)) else {
-            return String::new();
-        };
-        let said = format!("PyTorch: {}", unwrapped(said)).replace(". ", ".\n");
-        let answer = said.lines().map(|line| format!("# {line}")).collect::<Vec<_>>().join("\n");
-        folded("The same call in PyTorch, for comparison", "python", &format!("{script}\n{answer}\n"))
+    /// A note on the simulated device, and that no GPU ran this if none did.
+    fn simulated(&self) -> String {
+        let gpu = if self.is_on_a_gpu() { "" } else { " No GPU was used." };
+        format!(
+            "The simulated CUDA device is an emulator: it runs the PTX of candle's kernels on the CPU and checks every access.{gpu}\n"
+        )
     }
 
     /// The right behaviour, and on whose word.
@@ -246,8 +239,7 @@ impl<'a> Report<'a> {
             }
         };
         let asserts = about_pytorch(evidence.op, &finding.case);
-        let is_told = asserts.is_some() || !self.in_pytorch().is_empty();
-        let pytorch = self.cause.and_then(|why| why.cause.pytorch_besides()).filter(|_| !is_told);
+        let pytorch = self.cause.and_then(|why| why.cause.pytorch_besides()).filter(|_| asserts.is_none());
         let pytorch = pytorch.map(|said| format!("PyTorch: {}", unwrapped(said)));
         std::iter::once(said).chain(asserts).chain(pytorch).collect::<Vec<_>>().join("\n\n")
     }
@@ -265,9 +257,19 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// The issues and pull requests of candle about it.
+    /// The issues and pull requests of candle about this very bug, in a sentence.
+    fn known_upstream(&self) -> Option<String> {
+        let Upstream { same_cause_as: None, links, .. } = self.upstream()? else { return None };
+        links::of_the_bug(links, self.cause.is_some_and(|why| why.change.is_some()))
+    }
+
+    /// The other issues and pull requests of candle about it.
     fn links(&self) -> String {
         let Some(Upstream { same_cause_as, kept, links }) = self.upstream() else { return String::new() };
+        let links = if same_cause_as.is_some() { links.iter().collect() } else { links::others(links) };
+        if kept.is_none() && links.is_empty() {
+            return String::new();
+        }
         let alike = same_cause_as.map(|title| format!("Probably the same cause as “{title}”:\n\n"));
         format!("\n## See also\n\n{}{}", alike.unwrap_or_default(), links::list(kept, links))
     }
@@ -276,13 +278,11 @@ impl<'a> Report<'a> {
         self.known.upstream(&Sighting::of(self.finding))
     }
 
-    /// True if an issue or a pull request is about this very bug.
-    fn is_known_upstream(&self) -> bool {
-        self.upstream().is_some_and(|known| known.same_cause_as.is_none() && links::are_about_the_bug(known.links))
-    }
-
-    /// The results that the program did not print, as a table.
+    /// The results that the program did not print: as a table, or as a line where they are the same as those that it printed.
     fn results(&self) -> String {
+        if let Some(devices) = self.alike() {
+            return if devices.is_empty() { devices } else { format!("\nThe same on {devices}.\n") };
+        }
         let case = &self.finding.case;
         let mut table = Table::after(self.program.map_or_else(|_| String::new(), |(_, ran)| printed(ran)));
         for seen in self.shown() {
@@ -309,6 +309,27 @@ impl<'a> Report<'a> {
         let has_simulated = !self.is_simulated() && self.shown().any(|seen| matches!(seen.device, Device::Sim(_)));
         let note = if has_simulated { self.simulated() + "\n" } else { String::new() };
         format!("\n## What happens\n\n{note}{text}")
+    }
+
+    /// The other devices, in words, if each result is the one that the program printed.
+    fn alike(&self) -> Option<String> {
+        let own = self.seen().filter(|own| self.is_printed(own))?;
+        let is_printed = |outcome: &Outcome| is_alike(outcome, &own.outcome);
+        let says_no_more = |seen: &Observation| {
+            let Observation { outcome, contiguous, sibling, samples, .. } = seen;
+            is_printed(outcome) && contiguous.iter().chain(sibling).chain(samples).all(is_printed)
+        };
+        let is_the_same_in_release = !matches!(self.finding.reproduction.unchecked, Unchecked::Other(_));
+        let words = |seen: &Observation| match seen.device {
+            Device::Cpu => "the CPU".to_string(),
+            Device::Sim(_) if !self.is_on_a_gpu() => {
+                "CUDA (kernels run in an emulator of PTX; no GPU was used)".to_string()
+            }
+            other => device(other),
+        };
+        let others = self.shown().filter(|seen| seen.device != own.device).map(words);
+        let are_alike = is_the_same_in_release && self.shown().all(says_no_more);
+        are_alike.then(|| others.collect::<Vec<_>>().join(" and on "))
     }
 
     /// True if the program printed all that the outcome of `seen` says.
@@ -352,7 +373,10 @@ impl<'a> Report<'a> {
                 other => format!("On {}, {happens}.", device(other)),
             },
             Contract::Unspecified(why) => {
-                format!("For arguments whose result nothing specifies ({why}), {happens}. No arguments may cause that.")
+                format!(
+                    "{}. No result is specified for these arguments ({why}), but no call may do that.",
+                    sentence(&happens)
+                )
             }
         }
     }
@@ -399,11 +423,11 @@ impl<'a> Report<'a> {
                 text += "- candle's main branch: not tried\n";
             }
             let more = match self.cause {
-                Some(why) if why.change.is_some() && why.cause.leaves_metal() => "; the change leaves it as it is",
-                Some(why) if why.cause.is_in_shared_code() => "; it runs the same code",
-                Some(why) if why.change.is_some() => "; the change is not only in code of the CPU and of CUDA",
-                _ => "",
+                Some(why) if why.change.is_some() => metal::on_metal(why.cause, self.test().as_ref()),
+                Some(why) => why.cause.is_in_shared_code().then_some("it shares this code"),
+                None => None,
             };
+            let more = more.map_or_else(String::new, |more| format!("; {more}"));
             text += &format!("- Metal: not tried{more}\n");
         }
         text + &format!("- found with {SNUFFER}\n")
@@ -416,7 +440,7 @@ pub(super) fn pasted(test: &Test, title: &str, source: &str) -> String {
     let names: Vec<String> = test.imported_by(source).into_iter().map(|name| format!("`{name}`")).collect();
     let imports = match names.as_slice() {
         [] => String::new(),
-        names => format!("Add {} to the imports of {}, and at its end:\n\n", names.join(", "), test.file),
+        names => format!("Import {} in {}, and add at its end:\n\n", names.join(", "), test.file),
     };
     collapsed(title, &(imports + &fenced("rust", &test.added_to(source))))
 }
@@ -425,6 +449,14 @@ pub(super) fn pasted(test: &Test, title: &str, source: &str) -> String {
 fn in_short(place: Device, hardware: &Hardware) -> String {
     let architecture = hardware.name.rsplit(' ').next().filter(|_| matches!(place, Device::Sim(_)));
     architecture.map_or_else(|| hardware.to_string(), ToString::to_string)
+}
+
+/// True if both outcomes are the same, also in values that neither tells.
+fn is_alike(one: &Outcome, other: &Outcome) -> bool {
+    match (one, other) {
+        (Outcome::Returned(one), Outcome::Returned(other)) => one == other,
+        _ => one.does() == other.does(),
+    }
 }
 
 /// True if a program that prints `outcome` prints a single number.

@@ -1,16 +1,15 @@
 //! One issue about all causes of a theme: the decision, a table, and each cause with its test and its change.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::links;
 use super::markdown::text::{folded, inline, unwrapped};
 use super::markdown::{Source, pasted};
-use super::why::located;
-use super::words::{SNUFFER, device};
+use super::why::{located, proven};
+use super::words::SNUFFER;
+use super::{links, metal};
 use crate::CANDLE;
 use crate::causes::{Relation, RootCause, Theme};
-use crate::device::Device;
 use crate::program::Test;
 
 /// A cause in the issue.
@@ -39,19 +38,27 @@ pub fn theme(theme: &Theme, parts: &[Part], source: Source) -> String {
     }
     text += &changes(parts);
     if parts.iter().any(|part| part.cause.on().contains(&"cuda")) {
-        text += "\nRun on the CPU and on a simulated CUDA device, which executes the PTX of candle's own kernels, and not on a GPU, except where a GPU is named.\n";
+        let gpu =
+            if names_a_gpu(theme, parts) { "A GPU was used only where one is named." } else { "No GPU was used." };
+        text += &format!("\nOn CUDA, an emulator of PTX ran candle's kernels. {gpu}\n");
     }
     let mut files = Files { source, texts: BTreeMap::new() };
     for (number, part) in (1..).zip(parts) {
         text += &section(number, part, &mut files);
     }
     text += &format!("\n## Environment\n\n- candle {CANDLE}\n");
-    if parts.iter().any(|part| part.cause.on().contains(&"cpu")) {
-        let has_tests = parts.iter().any(|part| part.test.is_some());
-        let tests = if has_tests { "; a test skips it where the change leaves it as it is" } else { "" };
-        text += &format!("- Metal: not tried{tests}\n");
-    }
-    text + &format!("- found with {SNUFFER}\n")
+    let changed = (1..).zip(parts).filter(|(_, part)| part.change.is_some());
+    let on_metal = |(number, part): (usize, &Part)| Some((number, metal::on_metal(part.cause, part.test.as_ref())?));
+    let on_metal: Vec<(usize, &str)> = changed.filter_map(on_metal).collect();
+    text + &format!("- Metal: not tried{}\n- found with {SNUFFER}\n", metal::of_all(&on_metal))
+}
+
+/// True if a text says what happened on a GPU of this name.
+fn names_a_gpu(theme: &Theme, parts: &[Part]) -> bool {
+    const GPUS: [&str; 4] = ["A100", "H100", "H200", "RTX "];
+    let of_causes = parts.iter().flat_map(|part| [Some(&part.cause.explanation), part.cause.about_fix.as_ref()]);
+    let mut texts = std::iter::once(&theme.decision).chain(of_causes.flatten());
+    texts.any(|text| GPUS.iter().any(|name| text.contains(name)))
 }
 
 /// candle's own files of tests, to which tests are added one after the other.
@@ -85,10 +92,10 @@ fn of_change(Part { cause, test, change, .. }: &Part) -> String {
     let pulls = cause.upstream.iter().filter(|link| link.kind == Relation::Fix).map(|link| links::short(&link.url));
     let all: Vec<String> = here.into_iter().chain(pulls).collect();
     // The change of another cause may fix it.
-    if all.is_empty() { "no change of its own".to_string() } else { all.join(", ") }
+    if all.is_empty() { "none".to_string() } else { all.join(", ") }
 }
 
-/// How many changes there are, how many have a test, and which were checked. No proof is of the series as a whole.
+/// How many changes there are, and how many have a test. No proof is of the series as a whole.
 fn changes(parts: &[Part]) -> String {
     let fixed: Vec<&Part> = parts.iter().filter(|part| part.change.is_some()).collect();
     if fixed.is_empty() {
@@ -100,24 +107,10 @@ fn changes(parts: &[Part]) -> String {
         all if all == fixed.len() => "each with a test".to_string(),
         some => format!("{some} of them with a test"),
     };
-    let commits = match fixed.len() {
-        1 => "One commit, ".to_string(),
-        several => format!("{} commits, in this order, ", numeral(several)),
-    };
-    let mut text = format!("\n{commits}{tests}.");
-    let is_proven = |part: &Part| part.change.is_some() && part.cause.is_proven();
-    let proven: Vec<(usize, &Part)> = (1..).zip(parts).filter(|(_, part)| is_proven(part)).collect();
-    let proofs = proven.iter().filter_map(|(_, part)| part.cause.proof.as_ref());
-    let on: BTreeSet<Device> = proofs.flat_map(|proof| proof.devices.iter().copied()).collect();
-    let on: Vec<String> = on.into_iter().map(device).collect();
-    let how = format!("with {SNUFFER}, on its own or together with others ({})", on.join("; "));
-    if proven.len() == fixed.len() {
-        text += &format!(" Each change was checked {how}.");
-    } else if !proven.is_empty() {
-        let numbers: Vec<String> = proven.iter().map(|(number, _)| number.to_string()).collect();
-        text += &format!(" Checked {how}: {}.", numbers.join(", "));
+    match fixed.len() {
+        1 => format!("\nOne commit, {tests}.\n"),
+        several => format!("\n{} commits, in this order, {tests}.\n", numeral(several)),
     }
-    text + "\n"
 }
 
 /// A number at the beginning of a sentence.
@@ -129,17 +122,18 @@ fn numeral(number: usize) -> String {
 }
 
 fn section(number: usize, Part { cause, places, test, change }: &Part, files: &mut Files) -> String {
-    let title = inline(&cause.title);
-    let mut text =
-        format!("\n## {number}. {title}\n\n{}\n\n{}\n", unwrapped(&cause.explanation), located(cause, places));
+    let mut text = format!("\n## {number}. {}\n\n", inline(&cause.title));
+    text.extend(links::of_the_bug(&cause.upstream, change.is_some()).map(|known| known + "\n\n"));
+    text += &format!("{}\n\n{}\n", unwrapped(&cause.explanation), located(cause, places));
     let mut line = |label: &str, said: &str| {
         let _ = write!(text, "\n{label} {}\n", unwrapped(said));
     };
     cause.expected.iter().for_each(|said| line("Expected:", said));
     cause.pytorch_besides().iter().for_each(|said| line("PyTorch:", said));
     cause.workaround.iter().for_each(|said| line("Workaround:", said));
-    if !cause.upstream.is_empty() {
-        text += &format!("\nSee also:\n\n{}", links::list(None, &cause.upstream));
+    let others = links::others(&cause.upstream);
+    if !others.is_empty() {
+        text += &format!("\nSee also:\n\n{}", links::list(None, others));
     }
     if let Some(test) = test {
         text += &pasted(test, &format!("A test for {}", test.place()), files.text(test));
@@ -148,6 +142,7 @@ fn section(number: usize, Part { cause, places, test, change }: &Part, files: &m
     if let Some(change) = change {
         cause.about_fix.iter().for_each(|about| text += &format!("\n{}\n", unwrapped(about)));
         text += &folded("A change that fixes it", "diff", change);
+        text.extend(proven(cause).map(|proof| format!("\n{proof}\n")));
     }
     text
 }

@@ -1,10 +1,7 @@
 //! The cause of a finding in a report: where and why it happens, and the change that fixes it.
 
-use std::fmt::Write as _;
-
 use super::markdown::text::{fenced, unwrapped};
-use super::words::{SNUFFER, device};
-use crate::causes::{Proof, RootCause};
+use crate::causes::RootCause;
 
 /// The cause of a finding.
 #[derive(Debug, Clone, Copy)]
@@ -32,30 +29,24 @@ impl Why<'_> {
         let (cause, Some(change)) = (self.cause, self.change) else { return String::new() };
         let about = cause.about_fix.as_ref().map_or_else(String::new, |about| unwrapped(about) + "\n\n");
         let mut text = format!("\n## A change that fixes it\n\n{about}{}", fenced("diff", change));
-        if let Some(proof) = cause.proof.as_ref().filter(|_| cause.is_proven()) {
-            let _ = writeln!(text, "\n{}", checked(cause, proof));
-        }
+        text.extend(proven(cause).map(|proof| format!("\n{proof}\n")));
         text
     }
 }
 
-/// The checks of the fix that `proof` records, in a sentence. candle's own tests are none of them.
-fn checked(cause: &RootCause, proof: &Proof) -> String {
-    let (fixes, why) = match cause.passing() {
-        0 => (proof.fixes.len(), ""),
-        own => (own, " because of this bug"),
+/// The proof of the fix of `cause` in a sentence, if it is proven. candle's own tests are no part of it.
+pub(super) fn proven(cause: &RootCause) -> Option<String> {
+    let proof = cause.proof.as_ref().filter(|_| cause.is_proven())?;
+    let turned = match proof.fixes.len() {
+        1 => "1 generated case goes".to_string(),
+        several => format!("{several} generated cases go"),
     };
-    let passing = match fixes {
-        1 => format!("1 input that fails today{why} passes"),
-        _ => format!("{fixes} inputs that fail today{why} pass"),
+    let others = match proof.run.saturating_sub(proof.fixes.len()) {
+        1 => "1 other is unchanged".to_string(),
+        several => format!("{several} others are unchanged"),
     };
-    let others = proof.run.saturating_sub(proof.fixes.len());
-    let on: Vec<String> = cause.shown_on(&proof.devices).into_iter().map(device).collect();
-    let among = if proof.among > 1 { ", in builds that also held other fixes" } else { "" };
-    format!(
-        "Checked with {SNUFFER} ({}){among}: with this change {passing}, and of {others} other inputs, none that passes today fails.",
-        on.join("; ")
-    )
+    let together = if proof.among > 1 { " (applied together with other fixes)" } else { "" };
+    Some(format!("With the change, {turned} from fail to pass and {others}{together}."))
 }
 
 /// The places of `cause` in Markdown, a line for each if there are several, and since when it is there.

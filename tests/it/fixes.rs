@@ -150,9 +150,9 @@ fn a_cause_is_there_since_the_oldest_release_after_which_all_show_it() {
     // x fails, . passes, - lacks the call
     let rows = [
         ("xxx", Some("Present since at least 0.0.0 (the oldest release tried, CPU)")),
-        (".xx", Some("A regression of 0.1.0: 0.0.0 does not have it (CPU)")),
-        ("--x", Some("Present since at least 0.2.0; the program does not compile with 0.1.0 (CPU)")),
-        ("x.x", Some("A regression of 0.2.0: 0.1.0 does not have it (CPU)")),
+        (".xx", Some("A regression in 0.1.0: 0.0.0 does not have it (CPU)")),
+        ("--x", Some("Present since at least 0.2.0 (CPU); 0.1.0 lacks something that the call uses")),
+        ("x.x", Some("A regression in 0.2.0: 0.1.0 does not have it (CPU)")),
         ("xx.", None),
     ];
     for (seen, expected) in rows {

@@ -3,14 +3,14 @@
 use std::path::Path;
 
 use snuffer::case::{Backward, Case};
-use snuffer::causes::{KnownFailures, RootCause, Sighting};
+use snuffer::causes::{Edit, Fix, KnownFailures, OnMetal, RootCause, Sighting};
 use snuffer::device::Device;
 use snuffer::exec::{Deadline, Executor, Limits, Ran, WorkerSpec};
 use snuffer::investigate::telling;
 use snuffer::ops;
 use snuffer::oracle::{Evidence, OracleName, Signature, judge};
 use snuffer::outcome::{CudaError, Fault, Observation, Outcome, Panic, Phase, Place, Refusal, Returned};
-use snuffer::program::{Agreement, ProgramOptions, agreement, agrees, outputs, program, test, torch};
+use snuffer::program::{Agreement, ProgramOptions, agreement, agrees, outputs, program, test};
 use snuffer::report::{Answer, Part, Report, Why, replay, theme};
 use snuffer::store::{Finding, Store};
 use snuffer::tensor::{DType, Tensor, Value};
@@ -35,23 +35,44 @@ fn ran(code: i32, stdout: &str, stderr: &str) -> Ran {
     Ran { ended: true, code: Some(code), stdout: stdout.into(), stderr: stderr.into() }
 }
 
+/// A label out of range that the CPU accepts with a loss of 0, and CUDA with this one.
+fn accepted(on_cuda: f64) -> Finding {
+    let case = labels_out_of_range();
+    let signature = Signature::new(&case.op, OracleName::Contract, "invalid not refused", "label out of range");
+    let observations = [(Device::Cpu, 0.0), (Device::Sim(0), on_cuda)];
+    Finding {
+        signature,
+        promise: ops::find(&case.op).expect("an op").promise.into(),
+        observations: observations.map(|(device, loss)| Observation::new(device, returned(loss))).to_vec(),
+        case,
+        ..finding("")
+    }
+}
+
+#[test]
+fn the_results_of_other_devices_are_a_table_only_if_they_differ() {
+    for (on_cuda, has_table) in [(0.0, false), (1.0, true)] {
+        let finding = accepted(on_cuda);
+        let op = ops::find(&finding.case.op).expect("an op");
+        let evidence = Evidence::new(op, &finding.case, &finding.observations);
+        let (known, done) = (KnownFailures::default(), ran(0, "0.0\n", ""));
+        let report = Report { program: Ok(("", &done)), ..Report::new(&finding, &evidence, &known) };
+        let said = report.markdown();
+        let line = "\nThe same on CUDA (kernels run in an emulator of PTX; no GPU was used).\n";
+        assert_eq!(said.contains("| CUDA, simulated | Ok("), has_table, "{said}");
+        assert_eq!(said.contains(line), !has_table, "{said}");
+    }
+}
+
 #[test]
 fn a_report_is_an_issue_that_can_be_filed() {
-    let (case, outcome) = (labels_out_of_range(), returned(0.0));
+    let (finding, outcome) = (accepted(0.0), returned(0.0));
+    let case = &finding.case;
     let op = ops::find(&case.op).expect("an op");
-    let observation = |device| Observation::new(device, outcome.clone());
-    let signature = Signature::new(&case.op, OracleName::Contract, "invalid not refused", "label out of range");
-    let finding = Finding {
-        signature,
-        promise: op.promise.into(),
-        observations: [Device::Cpu, Device::Sim(0)].map(observation).to_vec(),
-        case: case.clone(),
-        ..finding("")
-    };
     let options = ProgramOptions { device: Device::Cpu, comments: &[], outputs: &outputs(&outcome) };
-    let text = program(op, &case, &options).expect("short enough");
+    let text = program(op, case, &options).expect("short enough");
     let done = ran(0, "0.0\n", "");
-    let evidence = Evidence::new(op, &case, &finding.observations);
+    let evidence = Evidence::new(op, case, &finding.observations);
     let (known, causes) = (KnownFailures::default(), KnownFailures::new(Vec::new()).expect("causes").causes);
     let report = Report {
         program: Ok((&text, &done)),
@@ -76,7 +97,7 @@ fn a_report_is_an_issue_that_can_be_filed() {
     let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words(&said).contains(&words(&cause.explanation)), "{said}");
     let place = cause.at[0].split(' ').next_back().expect("a place");
-    for part in [place, "```diff\n-old\n+new\n```", " other inputs, none that passes today fails.\n"] {
+    for part in [place, "```diff\n-old\n+new\n```", " from fail to pass and "] {
         assert!(said.contains(part), "{part} is not in\n{said}");
     }
     let shown = Report { cause: Some(Why { cause, places: &[], change: None, is_asked: false }), ..about };
@@ -84,7 +105,7 @@ fn a_report_is_an_issue_that_can_be_filed() {
 }
 
 #[test]
-fn the_examples_contain_the_test_and_the_script_of_their_cases() {
+fn the_examples_contain_the_tests_of_their_cases() {
     let mut executor = Executor::start(&[Device::Cpu], &WorkerSpec::default()).expect("a worker starts");
     let known = KnownFailures::new(regressions()).expect("causes");
     let mut missing = Vec::new();
@@ -109,12 +130,10 @@ fn the_examples_contain_the_test_and_the_script_of_their_cases() {
             Some(cause) => cause.own_test(test),
             None => test,
         };
-        for part in [test.text(), torch(op, case).expect(&name)] {
-            // The file that a test belongs to has some of its imports.
-            let part = part.split_inclusive('\n').filter(|line| !line.starts_with("use ")).collect::<String>();
-            if !text.contains(part.trim_start()) {
-                missing.push(format!("== {name}\n{part}"));
-            }
+        // The file that a test belongs to has some of its imports.
+        let test = test.text().split_inclusive('\n').filter(|line| !line.starts_with("use ")).collect::<String>();
+        if !text.contains(test.trim_start()) {
+            missing.push(format!("== {name}\n{test}"));
         }
     }
     assert!(missing.is_empty(), "docs/examples lack\n{}", missing.join("\n"));
@@ -154,6 +173,81 @@ fn a_test_skips_metal_where_a_fix_leaves_it_as_it_is() {
     assert!(!test.text().contains("is_metal"), "{}", test.text());
     let skips = test.without_metal().text();
     assert!(skips.contains("-> Result<()> {\n    // Skip on metal for now\n    if device.is_metal() {\n"), "{skips}");
+}
+
+#[test]
+fn the_code_that_a_fix_changes_says_how_it_relates_to_metal() {
+    let edit = |(file, function, with): (&str, &str, &str)| Edit {
+        file: file.to_string(),
+        function: Some(function.to_string()),
+        lines: 1,
+        hash: String::new(),
+        with: with.to_string(),
+    };
+    let shared = ("candle-core/src/backprop.rs", "Tensor::backward", "new\n");
+    let kernel = ("candle-kernels/src/unary.cu", "usilu", "new\n");
+    // Another method stands before this one.
+    let before = ("candle-nn/src/ops.rs", "SoftmaxLastDim::cpu_fwd", "    fn bwd() {}\n\n{0}\n");
+    let rows: [(&[(&str, &str, &str)], OnMetal); 7] = [
+        (&[shared], OnMetal::Shared),
+        (&[shared, before], OnMetal::Shared),
+        (&[shared, kernel], OnMetal::Partly),
+        (&[kernel], OnMetal::Untouched),
+        (&[("candle-nn/src/ops.rs", "SoftmaxLastDim::cpu_fwd", "new\n")], OnMetal::Untouched),
+        (&[("candle-core/src/sort.rs", "Tensor::arg_sort_last_dim", "if self.is_cuda() {\n")], OnMetal::Untouched),
+        (&[shared, kernel, ("candle-nn/src/ops.rs", "SoftmaxLastDim::metal_fwd", "new\n")], OnMetal::Own),
+    ];
+    for (edits, expected) in rows {
+        let fix = Fix { edit: edits.iter().copied().map(edit).collect() };
+        assert_eq!(fix.on_metal(), expected, "{edits:?}");
+    }
+}
+
+#[test]
+fn a_test_has_one_tolerance_of_one_digit() {
+    let floats = |values: [f64; 3]| Tensor::new(DType::F64, vec![3], values.map(Value::Float).to_vec());
+    let case = Case::new("tensor.exp").input("x", floats([1.0, 2.0, 3.0]));
+    let outputs = vec![floats([3.0, 2_f64.exp(), 3_f64.exp()])];
+    let outcome = Outcome::Returned(Returned { outputs, ..Returned::default() });
+    let seen = [Observation::new(Device::Cpu, outcome)];
+    let evidence = Evidence::new(ops::find(&case.op).expect("an op"), &case, &seen);
+    let text = test(&evidence, &seen[0], OracleName::Reference).expect("a test").text();
+    let tolerance = text.split("<= ").nth(1).and_then(|rest| rest.split(',').next()).unwrap_or_default();
+    assert!(text.contains("for (place, expected) in ["), "{text}");
+    assert!(tolerance.starts_with(|first: char| first.is_ascii_digit()) && tolerance[1..].starts_with("e-"), "{text}");
+}
+
+#[test]
+fn a_test_compares_a_list_of_sizes_as_it_is() {
+    let (_, kept) =
+        regressions().into_iter().find(|(name, _)| name.starts_with("cache.rotating_positions/")).expect("kept");
+    let positions = |values: &[i64]| {
+        Tensor::new(DType::U32, vec![values.len()], values.iter().map(|&value| Value::Int(value)).collect())
+    };
+    let outcome =
+        Outcome::Returned(Returned { outputs: vec![positions(&[0]), positions(&[2, 1])], ..Returned::default() });
+    let seen = [Observation::new(Device::Cpu, outcome)];
+    let evidence = Evidence::new(ops::find(&kept.case.op).expect("an op"), &kept.case, &seen);
+    let text = test(&evidence, &seen[0], OracleName::Reference).expect("a test").text();
+    for part in ["outputs.push(cache.positions(2));", "assert_eq!(outputs[0], [0]);", "assert_eq!(outputs[1], [1, 2]);"]
+    {
+        assert!(text.contains(part), "{part} is not in\n{text}");
+    }
+}
+
+#[test]
+fn a_test_prints_nothing_and_waits_only_for_late_errors() {
+    let (phase, place) = (Phase::Forward, Place::Unknown);
+    let panic = Outcome::Panicked(Panic { phase, place: place.clone(), message: String::new() });
+    let fault = Outcome::Faulted(Fault { phase, kind: CudaError::IllegalAddress, place, message: String::new() });
+    let case = Case::new("random.init");
+    for (outcome, waits) in [(panic, false), (fault, true)] {
+        let seen = [Observation::new(Device::Sim(0), outcome)];
+        let evidence = Evidence::new(ops::find(&case.op).expect("an op"), &case, &seen);
+        let text = test(&evidence, &seen[0], OracleName::Contract).expect("a test").text();
+        assert!(!text.contains("println!") && !text.contains("let var"), "{text}");
+        assert_eq!(text.contains("device.synchronize()?;"), waits, "{text}");
+    }
 }
 
 #[test]
@@ -375,7 +469,7 @@ fn the_case_of_a_report_does_not_grow_into_another_bug() {
 }
 
 #[test]
-fn the_report_of_a_theme_counts_tests_and_names_the_checks_of_its_changes() {
+fn the_report_of_a_theme_counts_tests_and_tells_the_proofs_of_its_changes() {
     let (causes, mut others, themes) = (causes(), causes(), RootCause::themes().expect("themes"));
     let place = causes.iter().position(RootCause::is_proven).expect("a proven cause");
     others[place].proof = None;
@@ -383,16 +477,11 @@ fn the_report_of_a_theme_counts_tests_and_names_the_checks_of_its_changes() {
     let with = |cause| Part { cause, places: cause.places(), test: None, change: Some("-old\n+new\n".to_string()) };
     let (_, about) = themes.iter().next().expect("a theme");
     let said = theme(about, &[with(proven), with(unproven)], |_| None);
-    for part in [
-        "Two commits, in this order, without tests. Checked with [snuffer](",
-        "), on its own or together with others (",
-        "): 1.\n",
-        "| below, not tried",
-    ] {
+    for part in ["\nTwo commits, in this order, without tests.\n", "| below, not tried"] {
         assert!(said.contains(part), "{part} is not in\n{said}");
     }
-    let all = theme(about, &[with(proven), with(proven)], |_| None);
-    assert!(all.contains("Two commits, in this order, without tests. Each change was checked with "), "{all}");
+    assert_eq!(said.matches(" from fail to pass and ").count(), 1, "{said}");
     let alone = theme(about, &[with(unproven)], |_| None);
     assert!(alone.contains("\nOne commit, without tests.\n"), "{alone}");
+    assert_eq!(alone.matches("- Metal: not tried").count(), 1, "{alone}");
 }
