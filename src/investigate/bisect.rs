@@ -81,7 +81,7 @@ impl std::fmt::Display for TriedRelease {
         match self.behaviour {
             Behaviour::Same => f.write_str("the same"),
             Behaviour::Other => write!(f, "something else: {what}"),
-            Behaviour::Lacks => write!(f, "no such call: {what}"),
+            Behaviour::Lacks => write!(f, "it lacks something that the call uses: {what}"),
         }
     }
 }
@@ -95,7 +95,7 @@ impl std::fmt::Display for Bisection {
             (None, _) => f.write_str("the newest of these already behaves differently from the candle under test"),
             (Some(since), None) => write!(f, "{verb} since {since} or an earlier release"),
             (Some(since), Some(before)) if lacks(before) => {
-                write!(f, "{verb} since {since}; {before} has no such call")
+                write!(f, "{verb} since {since}; {before} lacks something that the call uses")
             }
             (Some(since), Some(before)) => write!(f, "{verb} since {since}; {before} does something else"),
         }

@@ -1,4 +1,4 @@
-//! The same call in PyTorch, for comparison.
+//! The same call in PyTorch, which tests compare with the reference.
 
 use std::collections::BTreeMap;
 

@@ -20,7 +20,7 @@ HEAD = """# The regressions in PyTorch
 
 For each regression in `corpora/regressions`: what candle 0.11.1 does on the CPU and on the simulated CUDA device, and what
 PyTorch {version} does with the same call on the CPU. Written on {date} by `cargo test --test it -- torch && python tests/torch/table.py`, which runs the
-PyTorch scripts of the reports.
+PyTorch scripts of these calls.
 
 {counts}. An `Err` in PyTorch's column is an exception. The last column:
 
