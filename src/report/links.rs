@@ -38,7 +38,10 @@ pub fn others(links: &[Link]) -> Vec<&Link> {
 /// The links, a line each with its title, those first that are closest to the bug. `kept` is one without a title.
 pub fn list(kept: Option<&str>, mut links: Vec<&Link>) -> String {
     links.sort_by_key(|link| link.kind);
-    let titled = |Link { url, kind, title }: &Link| format!("- {}: {} ({kind})\n", short(url), inline(title));
+    let titled = |Link { url, kind, title }: &Link| match kind {
+        Relation::Related => format!("- {}: {}\n", short(url), inline(title)),
+        kind => format!("- {}: {} ({kind})\n", short(url), inline(title)),
+    };
     let kept = kept.map(|url| format!("- {}\n", short(url)));
     kept.into_iter().chain(links.into_iter().map(titled)).collect()
 }
