@@ -26,8 +26,9 @@ pub fn of_all(changes: &[(usize, &'static str)]) -> String {
             None => alike.push((*words, vec![number.to_string()])),
         }
     }
-    match alike.as_slice() {
-        [(words, _)] => format!("; {words}"),
+    let parts: Vec<String> = match alike.as_slice() {
+        [(words, _)] => vec![format!("; {words}")],
         several => several.iter().map(|(words, numbers)| format!("; {}: {words}", numbers.join(", "))).collect(),
-    }
+    };
+    parts.concat()
 }

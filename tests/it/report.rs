@@ -177,7 +177,8 @@ fn a_test_skips_metal_where_a_fix_leaves_it_as_it_is() {
 
 #[test]
 fn the_code_that_a_fix_changes_says_how_it_relates_to_metal() {
-    let edit = |(file, function, with): (&str, &str, &str)| Edit {
+    type Place = (&'static str, &'static str, &'static str);
+    let edit = |(file, function, with): Place| Edit {
         file: file.to_string(),
         function: Some(function.to_string()),
         lines: 1,
@@ -188,7 +189,7 @@ fn the_code_that_a_fix_changes_says_how_it_relates_to_metal() {
     let kernel = ("candle-kernels/src/unary.cu", "usilu", "new\n");
     // Another method stands before this one.
     let before = ("candle-nn/src/ops.rs", "SoftmaxLastDim::cpu_fwd", "    fn bwd() {}\n\n{0}\n");
-    let rows: [(&[(&str, &str, &str)], OnMetal); 7] = [
+    let rows: [(&[Place], OnMetal); 7] = [
         (&[shared], OnMetal::Shared),
         (&[shared, before], OnMetal::Shared),
         (&[shared, kernel], OnMetal::Partly),
